@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -12,9 +13,11 @@ from namekeeper.pipeline.failures import INSTALL_PIPELINE, failures_of_spark
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.segments import list_segments
 from namekeeper.pipeline.java import choose_java, find_javas
+from namekeeper.pipeline.spark_environment import look_at_variables
 from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.manifest import newest_manifest
 from namekeeper.pipeline.store.parquet_store import ParquetStore
+from namekeeper.pipeline.unnamed_user import name_without_entry
 
 __all__ = ["DoctorFinding", "examine"]
 
@@ -53,6 +56,10 @@ def examine(
         yield _package(name)
     yield from _java(environment)
     yield _memory()
+    yield _user()
+    yield _temporary_folder()
+    for variable in look_at_variables(environment):
+        yield DoctorFinding(*variable)
     for uri in journals:
         yield _journal(uri)
     if warehouse is not None:
@@ -88,6 +95,33 @@ def _java(environment: Mapping[str, str]) -> Iterator[DoctorFinding]:
         "java for Spark",
         f"that of {chosen.source}, started by way of a script that drops an argument of Spark's",
     )
+
+
+def _user() -> DoctorFinding:
+    name = name_without_entry()
+    if name is None:
+        return DoctorFinding("user", "has a name in the passwd file")
+    return DoctorFinding("user", f"uid {os.getuid()} has no passwd entry: Spark is given the name {name}")
+
+
+def _temporary_folder() -> DoctorFinding:
+    try:
+        folder = tempfile.gettempdir()
+        with tempfile.NamedTemporaryFile() as file:
+            os.fchmod(file.fileno(), 0o700)
+            is_usable = os.access(file.name, os.X_OK)
+        limits = (
+            ""
+            if is_usable
+            else ", mounted with noexec: tables are written with gzip; those with zstd need TMPDIR"
+        )
+        return DoctorFinding("temporary folder", f"{folder}{limits}")
+    except OSError as error:
+        return DoctorFinding(
+            "temporary folder",
+            f"none: {error.strerror}",
+            "set TMPDIR to a folder that this user may write to",
+        )
 
 
 def _memory() -> DoctorFinding:

@@ -38,6 +38,11 @@ def failures_of_spark() -> Iterator[None]:
     except Exception as error:
         if not _is_of_spark(error):
             raise
+        if "UnsatisfiedLinkError" in str(error):
+            raise PipelineError(
+                f"Spark failed: {_cause_in(str(error))}; Java loads a library from the folder for"
+                " temporary files: set TMPDIR to one that is not mounted with noexec"
+            ) from error
         raise PipelineError(
             f"Spark failed: {_cause_in(str(error))}; nothing half done is kept. `namekeeper pipeline doctor`"
             " looks for what is missing; if it is memory, give Spark more"

@@ -51,6 +51,9 @@ exec {java} "$@"
 """
 
 
+_PACKAGED_SHIM = Path(__file__).with_name("java_shim.sh")
+
+
 class FoundJava(NamedTuple):
     """A Java that was found."""
 
@@ -61,6 +64,11 @@ class FoundJava(NamedTuple):
     """Its feature version; 0 if it did not start."""
     complete: bool
     """Whether it has the module that only a full JDK has."""
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether it is a shim in a folder in which nothing can be run."""
+        return Path(self.home, "bin", "java").is_symlink() and Path(self.home, "java").is_file()
 
     @property
     def verdict(self) -> str:
@@ -82,8 +90,14 @@ def java_home_for_spark(environment: Mapping[str, str]) -> FoundJava:
     """
     found = list(find_javas(environment))
     chosen = choose_java(found)
-    sweep_old_shims(Path(tempfile.gettempdir()))
-    folder = tempfile.mkdtemp(prefix=f"{_SHIM_PREFIX}{os.getpid()}-")
+    try:
+        sweep_old_shims(Path(tempfile.gettempdir()))
+        folder = tempfile.mkdtemp(prefix=f"{_SHIM_PREFIX}{os.getpid()}-")
+    except OSError as error:
+        raise JavaError(
+            f"there is no folder for temporary files: {error.strerror}; set TMPDIR to a folder that this user"
+            " may write to"
+        ) from None
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return chosen._replace(home=make_shim(Path(folder), f"{chosen.home}/bin/java"))
 
@@ -134,6 +148,10 @@ def make_shim(folder: Path, java: str) -> str:
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(_SHIM.format(module=VECTOR_MODULE, java=shlex.quote(java)))
     script.chmod(0o755)
+    if not os.access(script, os.X_OK):  # the folder is mounted with noexec
+        script.unlink()
+        script.symlink_to(_PACKAGED_SHIM)
+        (folder / "java").write_text(java)
     return str(folder)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from namekeeper.pipeline.errors import JavaError
 from namekeeper.pipeline.java import (
+    VECTOR_MODULE,
     FoundJava,
     choose_java,
     find_javas,
@@ -16,6 +17,7 @@ from namekeeper.pipeline.java import (
     make_shim,
     sweep_old_shims,
 )
+from tests.support.system.waiting import PATIENCE
 
 MODULES_17 = "java.base@17.0.15\njdk.incubator.vector@17.0.15\n"
 
@@ -118,3 +120,24 @@ def test_old_shims_of_processes_that_died_are_swept(tmp_path):
     (tmp_path / "namekeeper-java-4194305-link").symlink_to(other)
     sweep_old_shims(tmp_path)
     assert [path.exists() for path in (dead, living, young, other)] == [False, True, True, True]
+
+
+def test_where_nothing_can_be_run_the_shim_is_a_link_to_one_that_can(tmp_path, monkeypatch):
+    real = fake(tmp_path / "real java", modules="java.base@21")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    home = make_shim(tmp_path / "shim", f"{real}/bin/java")
+    done = subprocess.run(
+        [f"{home}/bin/java", f"--add-modules={VECTOR_MODULE}", "--list-modules"], capture_output=True, text=True,
+        env={**os.environ, "JAVA_HOME": home}, timeout=60 * PATIENCE, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("java.base@21")
+    assert (tmp_path / "shim" / "bin" / "java").is_symlink()
+
+
+def test_a_missing_temporary_folder_is_one_line(monkeypatch):
+    def none():
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    with pytest.raises(JavaError, match="set TMPDIR to a folder"):
+        java_home_for_spark(os.environ)
