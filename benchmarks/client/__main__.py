@@ -23,6 +23,7 @@ from namekeeper.client.groups import Consumer, Producer
 from namekeeper.client.instance import MQClientInstance
 from namekeeper.client.polling import FIRST_DELAY_SECONDS, Timing
 from namekeeper.client.queues.selection import ThreadLocalIndex, select_one_message_queue
+from namekeeper.client.subscription import SubscriptionData
 
 LOOKUPS = 200_000
 INTERVAL_SECONDS = 30.0
@@ -89,7 +90,7 @@ async def _measure(namesrv: NameServerProcess, interval: float) -> list[Row]:
     )
     async with MQClientInstance(config, timing=Timing(sleep=_sleep_in_rounds_only)) as client:
         producer, consumer = client.register_producer("P"), client.register_pull_consumer("C")
-        consumer.subscription.update(dict.fromkeys(namesrv.topics))
+        consumer.subscription.update({topic: SubscriptionData(topic) for topic in namesrv.topics})
         rows = await _rounds(client, namesrv, rss_before)
         rows += _lookups(client, producer, consumer, namesrv.topics)
     return rows

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
     from namekeeper.client.routes.tables import ClientTables, FindBrokerResult
+    from namekeeper.client.subscription import SubscriptionData
 
 __all__ = [
     "AllocateMachineRoomNearby",
@@ -82,6 +83,7 @@ __all__ = [
     "RouteChanged",
     "RouteVanished",
     "SubscribeQueuesChanged",
+    "SubscriptionData",
     "ThreadLocalIndex",
     "TopicEvent",
     "TopicKnowledge",
@@ -124,6 +126,7 @@ _MODULES = {
     "RouteChanged": "routes.events",
     "RouteVanished": "routes.events",
     "SubscribeQueuesChanged": "routes.events",
+    "SubscriptionData": "subscription",
     "ThreadLocalIndex": "queues.selection",
     "TopicEvent": "routes.events",
     "TopicKnowledge": "routes.freshness",

@@ -20,8 +20,10 @@ from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.client.routes.event_stream import EventStream
 from namekeeper.client.routes.events import TopicEvent
 from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
-from namekeeper.errors import RemotingClosedError, RemotingTimeoutError
+from namekeeper.client.subscription import SUB_ALL, TAG, SubscriptionData
+from namekeeper.errors import NamekeeperError, RemotingClosedError, RemotingTimeoutError
 from namekeeper.model.route import TopicRouteData
+from namekeeper.model.topic import DEFAULT_TOPIC
 from namekeeper.remoting.loop_thread import LoopThread, loop_thread
 
 __all__ = ["BlockingClient", "BlockingConsumer", "BlockingEvents", "BlockingProducer"]
@@ -88,11 +90,32 @@ class BlockingClient:
         """See `MQClientInstance.find_broker_address`."""
         return self.call(lambda client: client.find_broker_address(queue))
 
+    def update_topic_route_info_from_name_server(self, topic: str) -> bool:
+        """See `MQClientInstance.update_topic_route_info_from_name_server`."""
+        return self.call(lambda client: client.update_topic_route_info_from_name_server(topic))
+
+    def update_all_topic_routes(self) -> dict[str, bool | NamekeeperError]:
+        """See `MQClientInstance.update_all_topic_routes`; takes as long as all topics need."""
+        return self.wait(self.instance().update_all_topic_routes())
+
+    @property
+    def name_server_address_list(self) -> tuple[str, ...]:
+        """The name servers in use."""
+        return self.call(lambda client: _in_loop(lambda: client.name_server_address_list))
+
+    def update_name_server_address_list(self, addrs: str) -> None:
+        """See `MQClientInstance.update_name_server_address_list`."""
+        self.call(lambda client: _in_loop(lambda: client.update_name_server_address_list(addrs)))
+
     def producer(
-        self, producer_group: str, *, default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS
+        self,
+        producer_group: str,
+        *,
+        default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS,
+        create_topic_key: str = DEFAULT_TOPIC,
     ) -> "BlockingProducer":
         """Add a producer group; ConfigError if there is one of this name."""
-        return BlockingProducer(self, producer_group, default_topic_queue_nums)
+        return BlockingProducer(self, producer_group, default_topic_queue_nums, create_topic_key)
 
     def push_consumer(self, consumer_group: str, *, broadcasting: bool = False) -> "BlockingConsumer":
         """Add a push consumer group; ConfigError if there is a consumer group of this name."""
@@ -175,9 +198,16 @@ class BlockingClient:
 class BlockingProducer:
     """`Producer` in blocking form; made by `BlockingClient.producer`."""
 
-    def __init__(self, client: BlockingClient, producer_group: str, default_topic_queue_nums: int) -> None:
+    def __init__(
+        self,
+        client: BlockingClient,
+        producer_group: str,
+        default_topic_queue_nums: int,
+        create_topic_key: str = DEFAULT_TOPIC,
+    ) -> None:
         self.producer_group = producer_group
         self._client = client
+        self._create_topic_key = create_topic_key
         self._default_topic_queue_nums = default_topic_queue_nums
         self._registered: tuple[MQClientInstance, Producer] | None = None
         self._producer()
@@ -206,7 +236,9 @@ class BlockingProducer:
         """Add the group, unless another thread just did; only the thread of the loop calls this."""
         if self._registered is None or self._registered[0] is not client:
             producer = client.register_producer(
-                self.producer_group, default_topic_queue_nums=self._default_topic_queue_nums
+                self.producer_group,
+                default_topic_queue_nums=self._default_topic_queue_nums,
+                create_topic_key=self._create_topic_key,
             )
             self._registered = (client, producer)
         return self._registered[1]
@@ -219,25 +251,34 @@ class BlockingConsumer:
         self._client = client
         self._register = register
         self._registered: tuple[MQClientInstance, Consumer] | None = None
-        self._topics: dict[str, None] = {}
+        self._subscription: dict[str, SubscriptionData] = {}
         self.consumer_group = self._consumer().consumer_group
 
-    def subscribe(self, topic: str) -> tuple[MessageQueue, ...]:
+    def subscribe(
+        self, topic: str, expression: str | None = SUB_ALL, *, expression_type: str = TAG
+    ) -> tuple[MessageQueue, ...]:
         """See `Consumer.subscribe`; the queues are sorted."""
         consumer = self._consumer()
-        queues = self._client.call(lambda _: consumer.subscribe(topic))
-        self._topics[topic] = None
+        queues = self._client.call(
+            lambda _: consumer.subscribe(topic, expression, expression_type=expression_type)
+        )
+        self._subscription[topic] = consumer.subscription[topic]
         return tuple(sorted(queues))
 
     def unsubscribe(self, topic: str) -> None:
         """See `Consumer.unsubscribe`."""
         consumer = self._consumer()
-        self._topics.pop(topic, None)
+        self._subscription.pop(topic, None)
         self._client.call(lambda _: _in_loop(lambda: consumer.unsubscribe(topic)))
 
     def subscribe_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
         """Return the last known queues of a subscribed topic, sorted; empty if none are known yet."""
         return tuple(sorted(self._consumer().topic_subscribe_info_table.get(topic, ())))
+
+    @property
+    def subscription(self) -> dict[str, SubscriptionData]:
+        """Topic -> what it wants of it."""
+        return dict(self._consumer().subscription)
 
     def unregister(self) -> None:
         """Remove the group; its topics are no longer kept fresh for it."""
@@ -255,7 +296,7 @@ class BlockingConsumer:
         """Add the group, unless another thread just did; only the thread of the loop calls this."""
         if self._registered is None or self._registered[0] is not client:
             consumer = self._register(client)
-            consumer.subscription.update(self._topics)
+            consumer.subscription.update(self._subscription)
             self._registered = (client, consumer)
         return self._registered[1]
 

@@ -47,6 +47,8 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
     mq_client_api_timeout_ms: int = 3_000
     """Time limit of one look-up, however many name servers are asked."""
     connect_timeout_ms: int = 3_000
+    route_cache_path: str = ""
+    """A file that keeps the last known routes: with it a client can start while every name server is down."""
     access_key: str = ""
     """Sign requests (protocol.md 5.10); empty: don't."""
     secret_key: str = ""
@@ -102,7 +104,14 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         )
 
 
-_TEXTS = ("namesrv_addr", "namesrv_domain", "namesrv_domain_subgroup", "watch_addr", "watch_token")
+_TEXTS = (
+    "namesrv_addr",
+    "namesrv_domain",
+    "namesrv_domain_subgroup",
+    "watch_addr",
+    "watch_token",
+    "route_cache_path",
+)
 _TIMES = (
     "poll_name_server_interval_ms",
     "heartbeat_broker_interval_ms",

@@ -1,11 +1,13 @@
 """Producer and consumer groups: their topics, and the queues that they may use."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.client.queues.route_queues import TopicPublishInfo
+from namekeeper.client.subscription import SUB_ALL, TAG, SubscriptionData, subscription_data
 from namekeeper.errors import NoRouteError
+from namekeeper.model.topic import DEFAULT_TOPIC
 from namekeeper.topic_name import check_topic
 
 __all__ = [
@@ -40,6 +42,7 @@ class Producer:
         update_route: UpdateRoute,
         *,
         default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS,
+        create_topic_key: str = DEFAULT_TOPIC,
     ) -> None:
         """Take the settings.
 
@@ -47,8 +50,10 @@ class Producer:
             producer_group: its name.
             update_route: asks for the route of a topic that it doesn't know.
             default_topic_queue_nums: most queues of a topic that doesn't exist yet.
+            create_topic_key: the topic whose route a topic gets that doesn't exist yet.
         """
         self.producer_group = producer_group
+        self.create_topic_key = create_topic_key
         self.default_topic_queue_nums = default_topic_queue_nums
         self.topic_publish_info_table: dict[str, TopicPublishInfo] = {}
         """Topics that it sends to, and all other topics with a route in this process; all are kept fresh."""
@@ -66,8 +71,8 @@ class Producer:
     async def try_to_find_topic_publish_info(self, topic: str) -> TopicPublishInfo:
         """Return the queues of a topic; ask a name server only if there is no queue to send to.
 
-        A topic that doesn't exist gets the queues of TBW102, if brokers create topics; from then on it is
-        kept fresh like the others. The result may have no queues: see `publish_message_queues`.
+        A topic that doesn't exist gets the queues of `create_topic_key`, if brokers create topics; from then
+        on it is kept fresh like the others. The result may have no queues: see `publish_message_queues`.
 
         Raises:
             TopicNameError: no topic can have this name.
@@ -115,7 +120,14 @@ RETRY_GROUP_TOPIC_PREFIX = "%RETRY%"
 class Consumer:
     """The state of one consumer group; made by `MQClientInstance.register_consumer`."""
 
-    def __init__(self, consumer_group: str, update_route: UpdateRoute, *, has_retry_topic: bool) -> None:
+    def __init__(
+        self,
+        consumer_group: str,
+        update_route: UpdateRoute,
+        *,
+        has_retry_topic: bool,
+        now_ms: Callable[[], int] = lambda: 0,
+    ) -> None:
         """Take the settings.
 
         Args:
@@ -123,15 +135,18 @@ class Consumer:
             update_route: asks for the route of a topic that it doesn't know.
             has_retry_topic: true for push consumers that share queues (clustering): they consume from
                 `%RETRY%<group>` too.
+            now_ms: the time in ms, which becomes the version of a subscription.
         """
         self.consumer_group = consumer_group
-        self.subscription: dict[str, None] = {}
-        """Its topics, in the order of their subscription."""
+        self._now_ms = now_ms
+        self.subscription: dict[str, SubscriptionData] = {}
+        """Topic -> what it wants of it, in the order of their subscription."""
         self.topic_subscribe_info_table: dict[str, frozenset[MessageQueue]] = {}
         """The queues of those topics that have a route; all are kept fresh."""
         self._update_route = update_route
         if has_retry_topic:
-            self.subscription[RETRY_GROUP_TOPIC_PREFIX + consumer_group] = None
+            topic = RETRY_GROUP_TOPIC_PREFIX + consumer_group
+            self.subscription[topic] = subscription_data(topic, sub_version=now_ms())
 
     def is_subscribe_topic_need_update(self, topic: str) -> bool:
         """Whether it subscribes to a topic of which it knows nothing."""
@@ -142,16 +157,26 @@ class Consumer:
         if topic in self.subscription:
             self.topic_subscribe_info_table[topic] = queues
 
-    async def subscribe(self, topic: str) -> frozenset[MessageQueue]:
-        """Add a topic; return its queues, none if no name server knows it yet.
+    async def subscribe(
+        self, topic: str, expression: str | None = SUB_ALL, *, expression_type: str = TAG
+    ) -> frozenset[MessageQueue]:
+        """Add a topic, or replace its expression; return its queues, none if no name server knows it yet.
+
+        Args:
+            topic: its name.
+            expression: which messages: `*`, tags as `a || b`, or SQL.
+            expression_type: `TAG` or `SQL92`.
 
         Raises:
+            ConfigError: the expression can't be used; nothing has changed.
             TopicNameError: no topic can have this name; it is not added.
             NoNameServerError: no name server answered in time; the topic is added all the same, and its
                 queues appear when one does.
         """
         check_topic(topic)
-        self.subscription[topic] = None
+        self.subscription[topic] = subscription_data(
+            topic, expression, expression_type=expression_type, sub_version=self._now_ms()
+        )
         if topic not in self.topic_subscribe_info_table:
             await self._update_route(topic)
         return self.topic_subscribe_info_table.get(topic, frozenset())

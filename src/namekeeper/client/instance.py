@@ -8,9 +8,10 @@ from typing import Self
 from namekeeper.client.client_config import ClientConfig, make_remoting_client, name_servers_of
 from namekeeper.client.groups import DEFAULT_TOPIC_QUEUE_NUMS, Consumer, Producer, publish_queues_of
 from namekeeper.client.name_servers import NameServers, NamesrvChoice
-from namekeeper.client.polling import Poller, Timing
+from namekeeper.client.polling import CONCURRENCY, Poller, Timing
 from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.client.queues.route_queues import topic_publish_info, topic_subscribe_info
+from namekeeper.client.routes.disk_cache import RouteDiskCache
 from namekeeper.client.routes.event_stream import EventStream, EventStreams
 from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
 from namekeeper.client.routes.tables import ClientTables
@@ -18,12 +19,14 @@ from namekeeper.client.routes.updates import RouteUpdates
 from namekeeper.client.watching import watchers_of
 from namekeeper.errors import (
     ConfigError,
+    NamekeeperError,
     NoNameServerError,
     NoRouteError,
     RemotingClosedError,
     RemotingConnectError,
 )
 from namekeeper.model.route import TopicRouteData
+from namekeeper.model.topic import DEFAULT_TOPIC
 from namekeeper.nsaddr import AddressServer
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
@@ -73,9 +76,10 @@ class MQClientInstance:
             AddressServer(url, self._namesrvs.update, sleep=self._timing.sleep) if url is not None else None
         )
         self._streams = EventStreams()
+        self._saved = RouteDiskCache(self.config.route_cache_path)
         self._updates = RouteUpdates(
             self._client, self._namesrvs, tables=self.tables, streams=self._streams, clock=self._clock,
-            timeout_ms=self.config.mq_client_api_timeout_ms,
+            timeout_ms=self.config.mq_client_api_timeout_ms, saved=self._saved,
         )  # fmt: skip
         self._poller = Poller(
             self._kept_fresh, self._updates.update, was_asked=self._updates.freshness.was_asked,
@@ -92,6 +96,7 @@ class MQClientInstance:
             raise RemotingClosedError("client", "it was shut down: make a new one")
         if self._address_server is not None:
             await self._ask_address_server(self._address_server)
+        await self._saved.load()
         watching = [("watch", watcher.run()) for watcher in self._watchers]
         for name, coroutine in (("poll", self._poller.run()), ("clean-up", self._clean_up()), *watching):
             self._tasks.append(asyncio.create_task(coroutine, name=f"{name} of the client"))
@@ -110,25 +115,34 @@ class MQClientInstance:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._updates.close()
         self._streams.finish()
+        await self._saved.save()
         await self._client.close()
 
     def register_producer(
-        self, producer_group: str, *, default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS
+        self,
+        producer_group: str,
+        *,
+        default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS,
+        create_topic_key: str = DEFAULT_TOPIC,
     ) -> Producer:
         """Add a producer group.
 
         Args:
             producer_group: its name.
             default_topic_queue_nums: most queues of a topic that doesn't exist yet.
+            create_topic_key: the topic whose route a topic gets that doesn't exist yet.
 
         Raises:
             ConfigError: there is one of this name.
+            TopicNameError: no topic can have the name `create_topic_key`.
         """
+        check_topic(create_topic_key)
         self._check_is_new("producer", producer_group, self.tables.producer_table)
         producer = Producer(
             producer_group,
             self.update_topic_route_info_from_name_server,
             default_topic_queue_nums=default_topic_queue_nums,
+            create_topic_key=create_topic_key,
         )
         self.tables.producer_table[producer_group] = producer
         return producer
@@ -160,8 +174,8 @@ class MQClientInstance:
 
         Args:
             topic: its name.
-            is_default: take the route of TBW102 for it, with at most as many queues as `producer` wants; as
-                in Java it has no effect without `producer`.
+            is_default: take the route of the producer's `create_topic_key` for it, with at most as many
+                queues as `producer` wants; as in Java it has no effect without `producer`.
             producer: the producer that wants to send to it.
 
         Raises:
@@ -169,7 +183,34 @@ class MQClientInstance:
             RouteDataError: the answer can't be turned into queues; what is known stays.
         """
         nums = producer.default_topic_queue_nums if is_default and producer is not None else None
-        return await self._updates.update(topic, default_topic_queue_nums=nums)
+        template = DEFAULT_TOPIC if producer is None else producer.create_topic_key
+        return await self._updates.update(topic, default_topic_queue_nums=nums, template=template)
+
+    async def update_all_topic_routes(self) -> dict[str, bool | NamekeeperError]:
+        """Ask now for the route of every topic of all producers, consumers and event streams.
+
+        Returns:
+            Topic -> whether anything changed, or why it could not be updated. When no name server answers,
+            the topics that were not asked for have the same error.
+        """
+        results: dict[str, bool | NamekeeperError] = {}
+        topics = iter(list(dict.fromkeys(self._kept_fresh())))
+        outage: NoNameServerError | None = None
+
+        async def update_next() -> None:
+            nonlocal outage
+            for topic in topics:
+                try:
+                    results[topic] = outage or await self._updates.update(topic)
+                except NamekeeperError as error:
+                    results[topic] = error
+                    if isinstance(error, NoNameServerError):
+                        outage = error
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CONCURRENCY):
+                group.create_task(update_next())
+        return results
 
     async def topic_route(self, topic: str) -> TopicRouteData:
         """Return the route of a topic as a name server has it now, else the last known route.
@@ -281,6 +322,7 @@ class MQClientInstance:
         while True:
             await self._timing.sleep(self.config.heartbeat_broker_interval_ms / 1000)
             self.tables.clean_offline_broker()
+            await self._saved.save()
 
     def _register_consumer(self, consumer_group: str, *, has_retry_topic: bool) -> Consumer:
         self._check_is_new("consumer", consumer_group, self.tables.consumer_table)
@@ -288,6 +330,7 @@ class MQClientInstance:
             consumer_group,
             self.update_topic_route_info_from_name_server,
             has_retry_topic=has_retry_topic,
+            now_ms=lambda: self._clock.now().wall_ms,
         )
         self.tables.consumer_table[consumer_group] = consumer
         return consumer

@@ -397,3 +397,62 @@ async def test_a_day_costs_at_most_the_requests_of_the_java_client():
         await world.time.advance(600)
         assert 0.95 * 5 * 20 <= len(world.asked) <= 5 * 20
         assert len({addr for addr, _ in world.asked}) == 1  # the choice is sticky
+
+
+async def test_a_topic_that_does_not_exist_gets_the_queues_of_the_producer_s_template():
+    world = World(A)
+    world.register("MY_TEMPLATE", count=2)
+    async with world.client() as client:
+        producer = client.register_producer("P", create_topic_key="MY_TEMPLATE")
+        assert len(await producer.publish_message_queues("new")) == 2
+        assert (A, "MY_TEMPLATE") in world.asked
+        assert (A, "TBW102") not in world.asked
+        with pytest.raises(TopicNameError):
+            client.register_producer("Q", create_topic_key="no topic")
+
+
+async def test_one_call_updates_every_topic_of_all_groups_and_streams():
+    world = World(A)
+    world.register("T", "U", "V", "W")
+    async with world.client() as client:
+        await client.register_producer("P").publish_message_queues("T")
+        await client.register_pull_consumer("G").subscribe("U")
+        client.events("V")
+        await client.topic_route("W")  # only fetched: not kept fresh
+        world.register("T", "U", "V", "W", version=2, count=2)
+        results = await client.update_all_topic_routes()
+        assert results.pop("W", None) in {None, True}
+        assert results.keys() >= {"T", "U", "V"}
+        assert len(client.tables.topic_route_table["U"].queue_datas) == 1
+        assert all(
+            client.tables.topic_route_table[topic].queue_datas[0].write_queue_nums == 2 for topic in "TUV"
+        )
+
+
+async def test_when_no_name_server_answers_every_topic_has_the_error():
+    world = World(A)
+    world.register("T", "U")
+    async with world.client() as client:
+        consumer = client.register_pull_consumer("G")
+        await consumer.subscribe("T")
+        await consumer.subscribe("U")
+        world.dead.add(A)
+        results = await client.update_all_topic_routes()
+        assert {topic: type(error).__name__ for topic, error in results.items()} == {
+            "T": "NoNameServerError", "U": "NoNameServerError",
+        }  # fmt: skip
+
+
+async def test_a_subscription_has_expression_tags_and_version():
+    world = World(A)
+    world.register("T")
+    async with world.client() as client:
+        consumer = client.register_push_consumer("G")
+        await consumer.subscribe("T", "TagA || TagB")
+        found = consumer.subscription["T"]
+        assert found.tags_set == {"TagA", "TagB"}
+        assert found.sub_version == world.time.now().wall_ms
+        assert consumer.subscription["%RETRY%G"].sub_string == "*"
+        with pytest.raises(ConfigError):
+            await consumer.subscribe("T", "||")
+        assert consumer.subscription["T"] == found

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from namekeeper.client.groups import RETRY_GROUP_TOPIC_PREFIX
 from namekeeper.client.name_servers import Answered, NameServers
 from namekeeper.client.queues.route_queues import cap_default_topic_queues
+from namekeeper.client.routes.disk_cache import RouteDiskCache
 from namekeeper.client.routes.event_stream import EventStreams
 from namekeeper.client.routes.events import RouteVanished, route_events
 from namekeeper.client.routes.fetch import FetchedRoute, RouteInterner, fetch_route
@@ -33,7 +34,7 @@ class RouteUpdates:
     its answer counts.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the client, by name
         self,
         sender: RequestSender,
         namesrvs: NameServers,
@@ -42,8 +43,10 @@ class RouteUpdates:
         streams: EventStreams,
         clock: Clock,
         timeout_ms: int,
+        saved: RouteDiskCache | None = None,
     ) -> None:
         """Take the parts; `timeout_ms` is for one update, however many name servers are asked."""
+        self._saved = saved or RouteDiskCache("")
         self.freshness = RouteFreshness()
         self._sender = sender
         self._namesrvs = namesrvs
@@ -52,7 +55,7 @@ class RouteUpdates:
         self._clock = clock
         self._timeout_ms = timeout_ms
         self._interner = RouteInterner()
-        self._under_way: dict[tuple[str, int | None], asyncio.Task[bool]] = {}
+        self._under_way: dict[tuple[str, int | None, str], asyncio.Task[bool]] = {}
         self.is_closed = False
 
     @property
@@ -60,19 +63,22 @@ class RouteUpdates:
         """Updates that wait for a name server."""
         return len(self._under_way)
 
-    async def update(self, topic: str, *, default_topic_queue_nums: int | None = None) -> bool:
+    async def update(
+        self, topic: str, *, default_topic_queue_nums: int | None = None, template: str = DEFAULT_TOPIC
+    ) -> bool:
         """Bring a topic up to date; say whether anything changed.
 
         Args:
             topic: its name.
-            default_topic_queue_nums: take the route of TBW102 for it, with so many queues at most.
+            default_topic_queue_nums: take the route of the template for it, with so many queues at most.
+            template: the name of that topic.
 
         Raises:
             NoNameServerError: no name server gave a good answer in time.
             RouteDataError: the answer can't be turned into queues.
             RemotingClosedError: the client is shut down.
         """
-        task = self.begin(topic, default_topic_queue_nums=default_topic_queue_nums)
+        task = self.begin(topic, default_topic_queue_nums=default_topic_queue_nums, template=template)
         try:
             # Other callers may wait for the same update: cancelling one caller must not end it.
             return await asyncio.shield(task)
@@ -81,7 +87,9 @@ class RouteUpdates:
                 raise RemotingClosedError("client", "it was shut down meanwhile") from None
             raise
 
-    def begin(self, topic: str, *, default_topic_queue_nums: int | None = None) -> asyncio.Task[bool]:
+    def begin(
+        self, topic: str, *, default_topic_queue_nums: int | None = None, template: str = DEFAULT_TOPIC
+    ) -> asyncio.Task[bool]:
         """Start an update without waiting for it, or return the one under way.
 
         Raises:
@@ -89,7 +97,7 @@ class RouteUpdates:
         """
         if self.is_closed:
             raise RemotingClosedError("client", "it is shut down")
-        key = (topic, default_topic_queue_nums)
+        key = (topic, default_topic_queue_nums, template)
         task = self._under_way.get(key)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._update(*key), name=f"route of {topic}")
@@ -105,16 +113,16 @@ class RouteUpdates:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, key: tuple[str, int | None], task: asyncio.Task[bool]) -> None:
+    def _ended(self, key: tuple[str, int | None, str], task: asyncio.Task[bool]) -> None:
         self._under_way.pop(key, None)
         if not task.cancelled():
             task.exception()  # retrieve the exception here, because all callers may have been cancelled
 
-    async def _update(self, topic: str, default_topic_queue_nums: int | None) -> bool:
+    async def _update(self, topic: str, default_topic_queue_nums: int | None, template: str) -> bool:
         try:
             if default_topic_queue_nums is None:
                 return await self._update_own(topic)
-            return await self._update_from_template(topic, default_topic_queue_nums)
+            return await self._update_from_template(topic, default_topic_queue_nums, template)
         except NamekeeperError as error:
             now = self._clock.now()
             if isinstance(error, NoNameServerError):
@@ -122,6 +130,8 @@ class RouteUpdates:
             elif self.freshness.is_new_failure(topic, error):
                 _log.warning("topic %s is not up to date: %s", topic, error)
             self.freshness.failed(topic, now, error)
+            if isinstance(error, NoNameServerError) and self._take_saved(topic):
+                return True
             raise
 
     async def _update_own(self, topic: str) -> bool:
@@ -136,9 +146,23 @@ class RouteUpdates:
             route = in_use
         return self._apply(topic, route, found)
 
-    async def _update_from_template(self, topic: str, queue_nums: int) -> bool:
+    def _take_saved(self, topic: str) -> bool:
+        """Use the route on disk for a topic that has none yet; say whether a group got what it lacked."""
+        known = self._tables.topic_route_table.get(topic)
+        if known is not None:
+            return self._tables.is_need_update(topic) and self._tables.update(topic, known)
+        route = self._saved.get(topic)
+        if route is None:
+            return False
+        _log.warning("topic %s: no name server answers, so its saved route is used", topic)
+        events = list(route_events(topic, None, route, was_absent=False, is_template=False))
+        self._tables.update(topic, route)
+        self._streams.put(events)
+        return True
+
+    async def _update_from_template(self, topic: str, queue_nums: int, template: str) -> bool:
         found = await self._namesrvs.ask(
-            lambda addr, timeout_ms: fetch_route(self._sender, addr, DEFAULT_TOPIC, timeout_ms=timeout_ms),
+            lambda addr, timeout_ms: fetch_route(self._sender, addr, template, timeout_ms=timeout_ms),
             timeout_ms=self._timeout_ms,
         )
         if found.value is None or found.value.route is None:
@@ -213,6 +237,8 @@ class RouteUpdates:
             )
         )
         is_changed = self._tables.update(topic, route)
+        if is_changed and not is_template:
+            self._saved.put(topic, route)
         digest = b"" if is_template or found.value is None else found.value.digest
         self.freshness.confirm(
             topic, self._clock.now(), found.namesrv_addr, digest=digest, is_template=is_template

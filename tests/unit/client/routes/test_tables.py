@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from namekeeper.client.groups import Consumer, Producer
 from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.client.routes.tables import ClientTables, FindBrokerResult
+from namekeeper.client.subscription import SubscriptionData
 from namekeeper.errors import RouteDataError
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import TopicRouteData
@@ -25,7 +26,7 @@ def producer(tables: ClientTables, group: str = "P") -> Producer:
 
 def consumer(tables: ClientTables, *topics: str, group: str = "G") -> Consumer:
     made = tables.consumer_table.setdefault(group, Consumer(group, never, has_retry_topic=False))
-    made.subscription.update(dict.fromkeys(topics))
+    made.subscription.update({topic: SubscriptionData(topic) for topic in topics})
     return made
 
 
