@@ -9,6 +9,7 @@ from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.broker.topic_config_manager import TopicConfigManager
+from namekeeper.broker.topic_config_table import given_topics
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.model.topic import TopicConfig
 from namekeeper.remoting.loop_thread import loop_thread
@@ -42,9 +43,12 @@ class BlockingBrokerRegistrar:
             topics_file: a `topics.json` that keeps the topics over a restart.
             client: see `BrokerRegistrar`.
             on_result: gets each result as it comes, in the thread of the loop; must not block.
+
+        Raises:
+            ConfigError: topics that are text, or one given twice.
         """
         self._settings = settings
-        self._topics = tuple(topics)
+        self._topics = given_topics(topics)
         self._topics_file = topics_file
         self._client = client
         self._on_result = on_result
@@ -85,9 +89,40 @@ class BlockingBrokerRegistrar:
 
         return self._run(look())
 
-    def register_broker_all(self, *, force: bool = True) -> list[RegisterBrokerResult]:
+    @property
+    def settings(self) -> BrokerSettings:
+        """As `BrokerRegistrar.settings`; before it is entered, the settings that were given."""
+        return self._settings if self._registrar is None else self.registrar.settings
+
+    @property
+    def topics(self) -> TopicConfigManager:
+        """As `BrokerRegistrar.topics`, to read; change topics by `update_topic_config`."""
+        return self.registrar.topics
+
+    @property
+    def namesrv_addrs(self) -> list[str]:
+        """As `BrokerRegistrar.namesrv_addrs`."""
+        return self.registrar.namesrv_addrs
+
+    @property
+    def master_addr(self) -> str | None:
+        """As `BrokerRegistrar.master_addr`."""
+        return self.registrar.master_addr
+
+    @property
+    def ha_server_addr(self) -> str | None:
+        """As `BrokerRegistrar.ha_server_addr`."""
+        return self.registrar.ha_server_addr
+
+    def register_broker_all(
+        self, *, check_order_config: bool = True, oneway: bool = False, force: bool = True
+    ) -> list[RegisterBrokerResult]:
         """As `BrokerRegistrar.register_broker_all`."""
-        return self._run(self.registrar.register_broker_all(force=force))
+        return self._run(
+            self.registrar.register_broker_all(
+                check_order_config=check_order_config, oneway=oneway, force=force
+            )
+        )
 
     def need_register(self) -> dict[str, bool | RemotingError]:
         """As `BrokerRegistrar.need_register`."""
@@ -120,6 +155,10 @@ class BlockingBrokerRegistrar:
     def abort(self) -> None:
         """As `BrokerRegistrar.abort`."""
         self._run(self.registrar.abort())
+
+    def hang(self) -> None:
+        """As `BrokerRegistrar.hang`."""
+        self._run(self.registrar.hang())
 
     async def _open(self) -> BrokerRegistrar:
         manager = None

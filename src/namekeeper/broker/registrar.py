@@ -20,6 +20,7 @@ from namekeeper.broker.settings import MIN_PERIOD_MS, BrokerSettings
 from namekeeper.broker.system_topics import system_topics
 from namekeeper.broker.tasks import Tasks
 from namekeeper.broker.topic_config_manager import TopicConfigManager
+from namekeeper.broker.topic_config_table import given_topics
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.model.broker import MASTER_ID
@@ -58,14 +59,14 @@ class BrokerRegistrar:
             sleep: waits between registrations.
 
         Raises:
-            ConfigError: no address, or one that can't be used.
+            ConfigError: no address, or one that can't be used; topics that are text, or one given twice.
             TopicNameError: a topic whose name can't be sent.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
         self._sleep = sleep
         if not isinstance(topics, TopicConfigManager):
-            topics = TopicConfigManager(topics, clock=self._clock)
+            topics = TopicConfigManager(given_topics(topics), clock=self._clock)
         self.topics = topics
         """The topics; change them through this registrar, so that name servers are informed."""
         self.master_addr: str | None = None
@@ -145,7 +146,7 @@ class BrokerRegistrar:
         return await self._finish(started, check_order_config=check_order_config)
 
     async def need_register(self) -> dict[str, bool | RemotingError]:
-        """Ask every name server whether it lacks this version of the broker (protocol.md 6.3)."""
+        """Ask every name server whether it lacks this version of the broker."""
         return await self._sessions.needs(self._state())
 
     async def update_topic_config(self, *configs: TopicConfig) -> list[RegisterBrokerResult]:

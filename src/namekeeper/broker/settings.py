@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
-from msgspec import Struct, field, structs
+from msgspec import field, structs
 
+from namekeeper.config.spelled_settings import SpelledSettings
 from namekeeper.errors import ConfigError
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from namekeeper.model.mapping import TopicQueueMappingInfo
@@ -24,79 +26,111 @@ MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
 """Java's bounds of the registration period (protocol.md 6.2); name servers remove a broker after 120 s."""
 
 
-class BrokerSettings(Struct, frozen=True, kw_only=True):
-    """One broker; names and defaults are Java's of 5.5.0 (protocol.md 6.1). Can be pickled.
+class BrokerSettings(SpelledSettings, frozen=True, kw_only=True):
+    """One broker; names and defaults are Java's of 5.5.0. Can be pickled.
+
+    Attributes:
+        broker_name: The name that a master and its slaves share.
+        broker_addr: `host:port` that clients use; it identifies this broker and is never taken from a
+            socket.
+        cluster_name: The cluster that the broker belongs to.
+        namesrv_addr: The name servers, `host:port;host:port`.
+        address_server: URL of a page that lists them, asked at the start and every 2 minutes.
+        broker_id: 0 is the master.
+        ha_server_addr: `host:port` from which slaves replicate; name servers hand it on to them.
+        zone_name: Zone of the broker (5.x); None: none.
+        register_name_server_period_ms: Between the starts of two registrations; limited to 10 to 60
+            seconds.
+        register_broker_timeout_ms: Time limit of one name server's answer to a registration.
+        unregister_broker_timeout_ms: Time limit of one name server's answer to the unregistration.
+        force_register: Whether to register each time; else ask for the data version first, and register
+            where it differs.
+        compressed_register: Bodies as zlib streams: small, but without `topic_sys_flag` and `order`.
+        enable_split_registration: Send the topics in several registrations. Use it only with name servers
+            of 5.x without `deleteTopicWithBrokerRegistration`: there each part would delete the topics of
+            the others.
+        split_registration_size: Topics in one of them.
+        broker_permission: Permission of the whole broker: a bit that is not set here is not set for any
+            topic.
+        filter_servers: Addresses of its filter servers (4.x).
+        mappings: Static topics (5.x).
+        enable_slave_acting_master: Send a heartbeat each second, so that a slave takes over within
+            `broker_not_active_timeout_ms`.
+        broker_heartbeat_interval_ms: Interval of heartbeats with acting masters.
+        send_heartbeat_timeout_ms: Time limit of one heartbeat.
+        broker_not_active_timeout_ms: With acting masters: name servers remove the broker after this time
+            without a heartbeat.
+        compatible_with_old_name_srv: Heartbeats that name servers before 5.0 understand too: 322 instead
+            of 904.
+        register_system_topics: Register the topics that a Java broker has by itself, too, such as TBW102,
+            the template of topics that clients create. The fields from here to `revive_queue_num` say
+            which.
+        auto_create_topic_enable: Register TBW102.
+        default_topic_queue_nums: Queues of TBW102.
+        cluster_topic_enable: Whether the topic with the name of the cluster can be read and written.
+        broker_topic_enable: Whether the topic with the name of the broker can be read and written.
+        trace_topic_enable: Register the topic of message traces.
+        msg_trace_topic_name: The name of the topic of message traces.
+        revive_queue_num: Queues of the topic that pop consumers are revived by (5.x).
+        version: The release that this broker behaves like; below 413 a 4.x one.
+        access_key: Sign requests to name servers; empty: don't.
+        secret_key: The key that signs; goes together with `access_key`.
+        unknown: Properties of a `broker.conf` that have no field here, as they are.
 
     Raises:
         ConfigError: a value that can't work; says which and what to write.
     """
 
+    java_names: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "brokerClusterName": "cluster_name",
+            "brokerIP1": "broker_addr",
+            "listenPort": "broker_addr",
+            "brokerIP2": "ha_server_addr",
+            "haListenPort": "ha_server_addr",
+            "registerNameServerPeriod": "register_name_server_period_ms",
+            "registerBrokerTimeoutMills": "register_broker_timeout_ms",
+            "brokerHeartbeatInterval": "broker_heartbeat_interval_ms",
+            "sendHeartbeatTimeoutMillis": "send_heartbeat_timeout_ms",
+            "brokerNotActiveTimeoutMillis": "broker_not_active_timeout_ms",
+        }
+    )
+
     broker_name: str
-    """The name that a master and its slaves share."""
     broker_addr: str
-    """`host:port` that clients use; it identifies this broker and is never taken from a socket."""
     cluster_name: str = "DefaultCluster"
     namesrv_addr: str = ""
-    """The name servers, `host:port;host:port`."""
     address_server: str | None = None
-    """URL of a page that lists them, asked at the start and every 2 minutes; see `nsaddr`."""
     broker_id: int = 0
-    """0 is the master."""
     ha_server_addr: str = ""
-    """`host:port` from which slaves replicate; name servers hand it on to them."""
     zone_name: str | None = None
     register_name_server_period_ms: int = 30_000
-    """Between the starts of two registrations; limited to 10 to 60 seconds."""
     register_broker_timeout_ms: int = 24_000
-    """Time limit of one name server's answer to a registration."""
     unregister_broker_timeout_ms: int = 3_000
-    """Time limit of one name server's answer to the unregistration."""
     force_register: bool = True
-    """Whether to register each time; else ask for the data version first, and register where it differs."""
     compressed_register: bool = False
-    """Bodies as zlib streams: small, but without `topic_sys_flag` and `order` (trap T13)."""
     enable_split_registration: bool = False
-    """Send the topics in several registrations. Use it only with name servers of 5.x without
-    `deleteTopicWithBrokerRegistration`: there each part would delete the topics of the others (trap T57)."""
     split_registration_size: int = 800
-    """Topics in one of them."""
     broker_permission: int = Perm.READ | Perm.WRITE
-    """Permission of the whole broker: a bit that is not set here is not set for any topic."""
     filter_servers: tuple[str, ...] = ()
     mappings: tuple[TopicQueueMappingInfo, ...] = ()
-    """Static topics (5.x)."""
     enable_slave_acting_master: bool = False
-    """Send a heartbeat each second, so that a slave takes over within `broker_not_active_timeout_ms`."""
     broker_heartbeat_interval_ms: int = 1_000
     send_heartbeat_timeout_ms: int = 1_000
     broker_not_active_timeout_ms: int = 10_000
-    """With acting masters: name servers remove the broker after this time without a heartbeat."""
     compatible_with_old_name_srv: bool = True
-    """Heartbeats that name servers before 5.0 understand too: 322 instead of 904."""
     register_system_topics: bool = False
-    """Register the topics that a Java broker has by itself, too, such as TBW102, the template of topics that
-    clients create. The fields from here to `revive_queue_num` say which."""
     auto_create_topic_enable: bool = True
-    """Register TBW102."""
     default_topic_queue_nums: int = 8
-    """Queues of TBW102."""
     cluster_topic_enable: bool = True
-    """Whether the topic with the name of the cluster can be read and written."""
     broker_topic_enable: bool = True
-    """Whether the topic with the name of the broker can be read and written."""
     trace_topic_enable: bool = False
-    """Register the topic of message traces."""
     msg_trace_topic_name: str = "RMQ_SYS_TRACE_TOPIC"
     revive_queue_num: int = 8
-    """Queues of the topic that pop consumers are revived by (5.x)."""
     version: int = OUR_VERSION
-    """The release that this broker behaves like (protocol.md 1.9); below 413 a 4.x one."""
     access_key: str = ""
-    """Sign requests to name servers (protocol.md 5.10); empty: don't."""
     secret_key: str = ""
-    """The key that signs; goes together with `access_key`."""
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """Properties of a `broker.conf` that have no field here, as they are."""
 
     @classmethod
     def from_broker_conf(cls, path: str | os.PathLike[str], **settings: object) -> Self:
@@ -157,7 +191,7 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
             )
 
     def with_keys_from(self, environ: Mapping[str, str]) -> Self:
-        """These settings, with the keys that commands would take from an environment (access.md), if any.
+        """These settings, with the keys that commands would take from an environment, if any.
 
         Raises:
             ConfigError: there is no secret key, or the file with the keys can't be read.
@@ -176,7 +210,7 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
         return self.version >= FIVE
 
     def header(self) -> RegisterBrokerHeader:
-        """Return the header of its registrations; a 4.x broker says nothing of acting masters (trap T36)."""
+        """Return the header of its registrations; a 4.x broker says nothing of acting masters."""
         is_acting = self.enable_slave_acting_master and self.is_five
         return RegisterBrokerHeader(
             broker_name=self.broker_name,

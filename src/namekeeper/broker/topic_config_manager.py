@@ -12,7 +12,7 @@ from typing import Self
 from msgspec import structs
 
 from namekeeper.broker.topic_config_file import StoredTopics, TopicConfigFile
-from namekeeper.broker.topic_config_table import TopicConfigTable
+from namekeeper.broker.topic_config_table import TopicConfigTable, given_topics
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.errors import ConfigError
 from namekeeper.model.topic import TopicConfig
@@ -25,7 +25,7 @@ _log = logging.getLogger("namekeeper.broker")
 
 
 class TopicConfigManager:
-    """The topics of one broker and their data version (protocol.md 3.3), in memory or in a `topics.json`.
+    """The topics of one broker and their data version, in memory or in a `topics.json`.
 
     A change is stored first; if that fails, a ConfigError is raised and nothing has changed.
     """
@@ -72,6 +72,7 @@ class TopicConfigManager:
             ConfigError: the file and its `.bak` can't be used, or not written; says what to do.
             TopicNameError: a name that can't be sent.
         """
+        topics = given_topics(topics)
         file = TopicConfigFile(path)
         stored = await asyncio.to_thread(file.load)
         if file.was_broken is not None:
@@ -114,7 +115,7 @@ class TopicConfigManager:
             TopicNameError: a name that RocketMQ forbids.
             ConfigError: it could not be stored.
         """
-        for config in configs:
+        for config in given_topics(configs):
             check_topic(config.topic_name)
         async with self._changing:
             await self._change(self._table.with_configs(*configs))
@@ -130,7 +131,7 @@ class TopicConfigManager:
     async def update_order_topic_config(
         self, order_topics: Mapping[str, str], *, is_five: bool = True
     ) -> bool:
-        """Mark topics as ordered, as a name server's order-topic table says (protocol.md 6.5).
+        """Mark topics as ordered, as a name server's order-topic table says.
 
         Args:
             order_topics: topic -> order configuration, of which only the names count.
@@ -157,7 +158,7 @@ class TopicConfigManager:
 
         Args:
             state_version: that of the store from now on; name servers of 5.x let a broker with a lower one
-                not take over an id (protocol.md 4.4 step 7).
+                not take over an id.
 
         Raises:
             ConfigError: it could not be stored.

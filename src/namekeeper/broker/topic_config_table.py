@@ -16,7 +16,7 @@ from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_
 from namekeeper.model.perm import Perm
 from namekeeper.model.topic import TopicConfig
 
-__all__ = ["BodyForm", "EncodedBody", "TopicConfigTable"]
+__all__ = ["BodyForm", "EncodedBody", "TopicConfigTable", "given_topics"]
 
 _SPACE = re.compile(r"\s")
 _READ_WRITE = Perm.READ | Perm.WRITE
@@ -127,6 +127,26 @@ class TopicConfigTable:
             data = encode_registration_body(body, compressed=form.compressed, version=form.version)
             self._encoded = (form, EncodedBody(data, masked_crc32(data)))
         return self._encoded[1]
+
+
+def given_topics(topics: Iterable[TopicConfig]) -> tuple[TopicConfig, ...]:
+    """Return the topics that a program gives.
+
+    Raises:
+        ConfigError: they are no topics but text, or one is given twice.
+    """
+    whole: object = topics
+    if isinstance(whole, str | bytes):
+        raise ConfigError(f"topics is text: write a list, [TopicConfig({whole!r})]")
+    found: dict[str, TopicConfig] = {}
+    for topic in topics:
+        given: object = topic
+        if not isinstance(given, TopicConfig):
+            raise ConfigError(f"{given!r} is no topic: write TopicConfig({str(given)!r})")
+        if given.topic_name in found:
+            raise ConfigError(f"topic {given.topic_name!r} is given twice: leave one out")
+        found[given.topic_name] = given
+    return tuple(found.values())
 
 
 def _check_numbers(configs: Iterable[TopicConfig]) -> None:

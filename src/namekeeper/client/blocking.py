@@ -20,6 +20,7 @@ from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.client.routes.event_stream import EventStream
 from namekeeper.client.routes.events import TopicEvent
 from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
+from namekeeper.client.routes.tables import ClientTables
 from namekeeper.client.subscription import SUB_ALL, TAG, SubscriptionData
 from namekeeper.errors import NamekeeperError, RemotingClosedError, RemotingTimeoutError
 from namekeeper.model.route import TopicRouteData
@@ -74,6 +75,15 @@ class BlockingClient:
         if instance is not None:
             self._run(instance.shutdown())
 
+    def shutdown(self) -> None:
+        """As `close`, by the name that `MQClientInstance` has for it."""
+        self.close()
+
+    @property
+    def tables(self) -> ClientTables:
+        """See `MQClientInstance.tables`: a look at tables that the background thread changes."""
+        return self.instance().tables
+
     def topic_route(self, topic: str) -> TopicRouteData:
         """See `MQClientInstance.topic_route`."""
         return self.call(lambda client: client.topic_route(topic))
@@ -126,6 +136,38 @@ class BlockingClient:
     def pull_consumer(self, consumer_group: str) -> "BlockingConsumer":
         """Add a pull consumer group; ConfigError if there is a consumer group of this name."""
         return BlockingConsumer(self, lambda client: client.register_pull_consumer(consumer_group))
+
+    def register_producer(
+        self,
+        producer_group: str,
+        *,
+        default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS,
+        create_topic_key: str = DEFAULT_TOPIC,
+    ) -> "BlockingProducer":
+        """As `producer`, by the name that `MQClientInstance` has for it."""
+        return self.producer(
+            producer_group,
+            default_topic_queue_nums=default_topic_queue_nums,
+            create_topic_key=create_topic_key,
+        )
+
+    def register_push_consumer(
+        self, consumer_group: str, *, broadcasting: bool = False
+    ) -> "BlockingConsumer":
+        """As `push_consumer`, by the name that `MQClientInstance` has for it."""
+        return self.push_consumer(consumer_group, broadcasting=broadcasting)
+
+    def register_pull_consumer(self, consumer_group: str) -> "BlockingConsumer":
+        """As `pull_consumer`, by the name that `MQClientInstance` has for it."""
+        return self.pull_consumer(consumer_group)
+
+    def unregister_producer(self, producer_group: str) -> None:
+        """Remove a producer group; one that isn't there is ignored."""
+        self.call(lambda client: _in_loop(lambda: client.unregister_producer(producer_group)))
+
+    def unregister_consumer(self, consumer_group: str) -> None:
+        """Remove a consumer group; one that isn't there is ignored."""
+        self.call(lambda client: _in_loop(lambda: client.unregister_consumer(consumer_group)))
 
     def events(self, *topics: str) -> "BlockingEvents":
         """See `MQClientInstance.events`; here it is a plain iterator and context manager."""

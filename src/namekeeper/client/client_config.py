@@ -4,8 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Self
 
-from msgspec import Struct, field, structs
+from msgspec import field, structs
 
+from namekeeper.config.spelled_settings import SpelledSettings
 from namekeeper.errors import ConfigError
 from namekeeper.nsaddr import address_server_url
 from namekeeper.remoting.address import parse_addresses
@@ -22,7 +23,7 @@ NAMESRV_ADDR = "NAMESRV_ADDR"
 """The environment variable that RocketMQ's own clients read."""
 
 
-class _Addressed(Struct, frozen=True):
+class _Addressed(SpelledSettings, frozen=True):
     """The setting that may be given as a positional argument."""
 
     namesrv_addr: str = ""
@@ -30,27 +31,41 @@ class _Addressed(Struct, frozen=True):
 
 
 class ClientConfig(_Addressed, frozen=True, kw_only=True):
-    """Settings of a client; the defaults are Java's (protocol.md 7.1)."""
+    """Settings of a client; the defaults are Java's.
+
+    Attributes:
+        namesrv_addr: `host:port;host:port`; without it NAMESRV_ADDR counts, then the address server.
+        namesrv_domain: Address server: host, host:port, or the URL of the list. Java's default domain is
+            not assumed.
+        namesrv_domain_subgroup: Last part of the address server's URL, as in Java.
+        unit_name: Unit, which is added to that part after a `-`; None: none.
+        watch_addr: `host:port;https://host:port` of operators' HTTP ports: when a route changes there, it
+            is looked up at once. For https, the files of `tls` count.
+        watch_token: Sent to them, where access rules ask for one.
+        poll_name_server_interval_ms: Interval at which the route of each topic is looked up.
+        heartbeat_broker_interval_ms: Interval at which brokers that are in no route any more are
+            forgotten.
+        mq_client_api_timeout_ms: Time limit of one look-up, however many name servers are asked.
+        connect_timeout_ms: Time limit of one connection.
+        route_cache_path: A file that keeps the last known routes: with it a client can start while every
+            name server is down.
+        access_key: Sign requests; empty: don't.
+        secret_key: The key that signs; goes together with `access_key`.
+        security_token: Sent with signed requests; None: none.
+        tls: TLS to name servers; `TlsSettings(enable=True)` speaks TLS and trusts any server.
+    """
 
     namesrv_domain: str = ""
-    """Address server: host, host:port, or the URL of the list. Java's default domain is not assumed."""
     namesrv_domain_subgroup: str = "nsaddr"
     unit_name: str | None = None
     watch_addr: str = ""
-    """`host:port;https://host:port` of operators' HTTP ports: when a route changes there, it is looked up at
-    once. For https, the files of `tls` count."""
     watch_token: str = ""
-    """Sent to them, where access rules ask for one."""
     poll_name_server_interval_ms: int = 30_000
     heartbeat_broker_interval_ms: int = 30_000
-    """Interval at which brokers that are in no route any more are forgotten."""
     mq_client_api_timeout_ms: int = 3_000
-    """Time limit of one look-up, however many name servers are asked."""
     connect_timeout_ms: int = 3_000
     route_cache_path: str = ""
-    """A file that keeps the last known routes: with it a client can start while every name server is down."""
     access_key: str = ""
-    """Sign requests (protocol.md 5.10); empty: don't."""
     secret_key: str = ""
     security_token: str | None = None
     tls: TlsSettings = field(default_factory=TlsSettings)
@@ -89,7 +104,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         return given
 
     def with_keys_from(self, environ: Mapping[str, str]) -> Self:
-        """These settings, with the keys that commands would take from an environment (access.md), if any.
+        """These settings, with the keys that commands would take from an environment, if any.
 
         Raises:
             ConfigError: there is no secret key, or the file with the keys can't be read.

@@ -181,6 +181,10 @@ class Consumer:
             await self._update_route(topic)
         return self.topic_subscribe_info_table.get(topic, frozenset())
 
+    def subscribe_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """Return the last known queues of a subscribed topic, sorted; empty if none are known yet."""
+        return tuple(sorted(self.topic_subscribe_info_table.get(topic, ())))
+
     def unsubscribe(self, topic: str) -> None:
         """Remove a topic; one that it doesn't subscribe to is ignored."""
         self.subscription.pop(topic, None)

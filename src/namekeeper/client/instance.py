@@ -107,6 +107,10 @@ class MQClientInstance:
     ) -> None:
         await self.shutdown()
 
+    async def close(self) -> None:
+        """As `shutdown`, by the name that `BlockingClient` has for it."""
+        await self.shutdown()
+
     async def shutdown(self) -> None:
         """Stop, end the event streams, close the connections; may be called twice."""
         tasks, self._tasks = self._tasks, []
@@ -158,6 +162,28 @@ class MQClientInstance:
     def register_pull_consumer(self, consumer_group: str) -> Consumer:
         """Add a pull consumer group. Raises like `register_push_consumer`."""
         return self._register_consumer(consumer_group, has_retry_topic=False)
+
+    def producer(
+        self,
+        producer_group: str,
+        *,
+        default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS,
+        create_topic_key: str = DEFAULT_TOPIC,
+    ) -> Producer:
+        """As `register_producer`, by the name that `BlockingClient` has for it."""
+        return self.register_producer(
+            producer_group,
+            default_topic_queue_nums=default_topic_queue_nums,
+            create_topic_key=create_topic_key,
+        )
+
+    def push_consumer(self, consumer_group: str, *, broadcasting: bool = False) -> Consumer:
+        """As `register_push_consumer`, by the name that `BlockingClient` has for it."""
+        return self.register_push_consumer(consumer_group, broadcasting=broadcasting)
+
+    def pull_consumer(self, consumer_group: str) -> Consumer:
+        """As `register_pull_consumer`, by the name that `BlockingClient` has for it."""
+        return self.register_pull_consumer(consumer_group)
 
     def unregister_producer(self, producer_group: str) -> None:
         """Remove a producer group; one that isn't there is ignored."""

@@ -1,9 +1,15 @@
+import inspect
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 import namekeeper.broker
+from namekeeper.broker import BlockingBrokerRegistrar, BrokerRegistrar, BrokerSettings
+from namekeeper.errors import ConfigError
+from namekeeper.model.topic import TopicConfig
+from tests.support.system.help import public, references_in_help
 from tests.support.system.waiting import PATIENCE
 
 
@@ -28,3 +34,31 @@ def test_importing_it_loads_nothing():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=50 * PATIENCE, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_help_documents_every_setting():
+    for field in msgspec.structs.fields(BrokerSettings):
+        assert f"    {field.name}: " in inspect.getdoc(BrokerSettings), field.name
+
+
+def test_help_refers_to_nothing_that_is_not_in_a_wheel():
+    assert list(references_in_help(namekeeper.broker)) == []
+
+
+def test_the_blocking_registrar_has_the_verbs_of_the_other():
+    assert public(BrokerRegistrar) <= public(BlockingBrokerRegistrar)
+
+
+@pytest.mark.parametrize(
+    ("topics", "said"),
+    [
+        ("orders", r"topics is text: write a list, \[TopicConfig\('orders'\)\]"),
+        (["orders"], r"'orders' is no topic: write TopicConfig\('orders'\)"),
+        ([TopicConfig("T"), TopicConfig("U"), TopicConfig("T")], "topic 'T' is given twice"),
+    ],
+)
+def test_what_is_no_list_of_topics_is_named(topics, said):
+    settings = BrokerSettings(broker_name="b", broker_addr="h:1", namesrv_addr="n:1")
+    for kind in (BrokerRegistrar, BlockingBrokerRegistrar):
+        with pytest.raises(ConfigError, match=said):
+            kind(settings, topics)

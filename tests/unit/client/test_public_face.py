@@ -1,9 +1,13 @@
+import inspect
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 import namekeeper.client
+from namekeeper.client import BlockingClient, BlockingConsumer, ClientConfig, Consumer, MQClientInstance
+from tests.support.system.help import public, references_in_help
 from tests.support.system.waiting import PATIENCE
 
 
@@ -28,3 +32,24 @@ def test_importing_it_loads_nothing():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=50 * PATIENCE, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_help_documents_every_setting():
+    for field in msgspec.structs.fields(ClientConfig):
+        assert f"    {field.name}: " in inspect.getdoc(ClientConfig), field.name
+
+
+def test_help_refers_to_nothing_that_is_not_in_a_wheel():
+    assert list(references_in_help(namekeeper.client)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(MQClientInstance, BlockingClient), (Consumer, BlockingConsumer), (BlockingClient, MQClientInstance)],
+)
+def test_both_forms_have_the_same_verbs(first, second):
+    inner = {
+        "call", "wait", "instance", "tables", "unregister", "is_subscribe_topic_need_update",
+        "update_topic_subscribe_info", "topic_subscribe_info_table",
+    }  # fmt: skip
+    assert public(first) - inner <= public(second)
