@@ -15,6 +15,7 @@ from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows
 from namekeeper.console.difference import difference
+from namekeeper.console.evidence_links import broker_words, evidence_links
 from namekeeper.console.histories import Histories
 from namekeeper.console.instants import RowsHeld, end_of, held_by
 from namekeeper.console.search import found_names
@@ -175,7 +176,17 @@ class ConsoleViews:
             explanations = explain(source.evidence(name, at), at)
         finally:
             self._why_places.release()
-        return {"name": name, "explanations": explanation_values(explanations), "notes": source.notes}
+        found = explanation_values(explanations)
+        with self._histories.lock.to_look():
+            names = {topic for each in self._versions for topic in each.topics()}
+            brokers = broker_words(self._versions)
+        return {
+            "name": name,
+            "near": "" if name in names else did_you_mean(name, names),
+            "explanations": found,
+            "links": evidence_links(found, brokers),
+            "notes": source.notes,
+        }
 
     def who_knows(self, query: Query) -> dict[str, Any]:
         """Who has asked for a topic since its last change, at each name server that can be asked."""

@@ -65,6 +65,17 @@ def test_why_is_what_why_says(views, stories, source):
     assert found["explanations"][1]["verdict"] == "deleted"
 
 
+def test_why_suggests_a_name_for_one_that_is_misspelt(views):
+    assert views.why({"name": "paymnets"})["near"] == ": did you mean payments?"
+    assert views.why({"name": "payments"})["near"] == ""
+
+
+def test_why_links_brokers_and_peers_of_the_evidence(views):
+    links = views.why({"name": "payments"})["links"]
+    assert links["b0"] == "broker"
+    assert links["peer:99"] == "peer"
+
+
 def test_without_journals_why_says_what_it_needs(stories):
     views = ConsoleViews(histories_of(*stories), None, Clock(stories[0].now))
     with pytest.raises(ConfigError, match="start the console with --journal DIR"):

@@ -216,8 +216,16 @@ const WhoKnows = ({ name, version }) => {
     }) : null);
 };
 
-const Facts = ({ facts }) => h("ul", { class: "evidence" }, facts.map((fact, index) => h("li", { key: index },
-  printable(fact.text), fact.at === undefined || fact.at === null ? "" : [": ", h(Time, { ms: fact.at })],
+// A text whose brokers and peers lead to their views.
+const Linked = ({ text, links }) => text.split(/([\s,;()]+|:(?=\s|$))/).map((word, index) => {
+  const shown = h(Name, { text: word, long: 255 });
+  if (links[word] === "broker") return h(Link, { key: index, to: { view: "broker", name: word } }, shown);
+  if (links[word] === "peer") return h(Link, { key: index, to: { view: "changes", peer: word } }, shown);
+  return printable(word);
+});
+
+const Facts = ({ facts, links }) => h("ul", { class: "evidence" }, facts.map((fact, index) => h("li", { key: index },
+  h(Linked, { text: fact.text, links }), fact.at === undefined || fact.at === null ? "" : [": ", h(Time, { ms: fact.at })],
   fact.until ? [" to ", h(Time, { ms: fact.until })] : "")));
 
 export const Why = ({ overview }) => {
@@ -232,8 +240,15 @@ export const Why = ({ overview }) => {
     h("form", { class: "console-filters", onSubmit: ask },
       h(Field, { label: "Topic" }, h("input", { name: "name", type: "search", defaultValue: name || "", key: name, autocomplete: "off" })),
       h("button", { type: "submit" }, "Say why")),
-    h(Slider, { overview }),
+    name ? h(TopicSlider, { overview, name }) : h(Slider, { overview }),
     name ? h(Explanations, { name, at }) : h(WithoutQueue, { at }));
+};
+
+// When the topic had a queue to write to; of an unknown topic, what is known of each name server.
+const TopicSlider = ({ overview, name }) => {
+  const { value } = useAnswer("topic", { name }, overview.revision);
+  return value && value.is_there && value.name === name
+    ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : h(Slider, { overview });
 };
 
 // Which topic to ask about: those without a queue to write to are what people ask for.
@@ -250,11 +265,12 @@ const Explanations = ({ name, at }) => {
   const { value, problem, isOld } = useAnswer("why", { name, at }, times);
   return h("div", { "aria-busy": String(isOld), id: "explanations" },
     h(Wrong, { problem }),
+    value && value.near ? h(Missing, { value, what: "a topic" }) : null,
     isOld ? h("p", { class: "soft", role: "status" }, "The journals are being read …") : null,
     value ? value.explanations.map((each) => h("section", { key: each.namesrv, class: "explanation", "data-namesrv": each.namesrv },
       h("h3", null, h(Name, { text: each.namesrv }), " at ", h(Time, { ms: each.at })),
-      h("p", { class: `verdict ${each.verdict === "has_route" ? "good" : "bad"}` }, printable(each.summary)),
-      h(Facts, { facts: each.facts }),
+      h("p", { class: `verdict ${each.verdict === "has_route" ? "good" : "bad"}` }, h(Linked, { text: each.summary, links: value.links })),
+      h(Facts, { facts: each.facts, links: value.links }),
       each.knows_up_to ? h("p", { class: "soft" }, "knows up to ", h(Time, { ms: each.knows_up_to, plain: true })) : null)) : null,
     value ? value.notes.map((note) => h(Notice, { key: note }, printable(note))) : null,
     value ? h("p", { class: "window" }, h(Link, { to: { view: "topic", name, at } }, "The topic over time"),
