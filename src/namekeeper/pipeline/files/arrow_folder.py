@@ -9,7 +9,7 @@ from typing import IO
 
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
-from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.file import File, read_limited
 
 __all__ = ["ArrowFolder"]
 
@@ -46,7 +46,7 @@ class ArrowFolder:
     def read(self, path: str) -> bytes:
         """Content of a file."""
         with self.open(path) as stream:
-            return bytes(stream.read())
+            return read_limited(stream, path)
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
         """A file to read from its beginning, unchanged: pyarrow does not unpack it whatever its name is."""

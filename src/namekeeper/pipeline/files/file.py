@@ -1,8 +1,12 @@
 """A file in a folder, as a listing has it."""
 
-from typing import NamedTuple
+import errno
+from typing import IO, NamedTuple
 
-__all__ = ["File"]
+__all__ = ["READ_LIMIT", "File", "read_limited"]
+
+READ_LIMIT = 256 << 20
+"""Largest manifest or ledger: of a warehouse with a million data files or boots it has less."""
 
 
 class File(NamedTuple):
@@ -14,3 +18,23 @@ class File(NamedTuple):
     """Bytes; None: not asked for."""
     modified_ms: int | None = None
     """When it was last changed, ms since 1970; None: not asked for, or not known."""
+
+
+def read_limited(stream: IO[bytes], path: str) -> bytes:
+    """The rest of a stream.
+
+    Args:
+        stream: Where it is read from.
+        path: Of the file, for the message.
+
+    Raises:
+        OSError: It has more than `READ_LIMIT` bytes.
+    """
+    parts: list[bytes] = []
+    left = READ_LIMIT
+    while part := stream.read(min(left, 1 << 20) + 1):
+        left -= len(part)
+        if left < 0:
+            raise OSError(errno.EFBIG, f"it has more than {READ_LIMIT} bytes: move it away", path)
+        parts.append(part)
+    return b"".join(parts)

@@ -47,6 +47,7 @@ class Folder(Protocol):
 
         Raises:
             FileNotFoundError: It is not there.
+            OSError: It is no regular file, or has more than `READ_LIMIT` bytes.
         """
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
@@ -54,6 +55,7 @@ class Folder(Protocol):
 
         Raises:
             FileNotFoundError: It is not there.
+            OSError: It is no regular file.
         """
 
     def put_new(self, path: str, data: bytes) -> bool:

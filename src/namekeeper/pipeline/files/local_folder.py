@@ -4,13 +4,14 @@ import errno
 import io
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO
 
-from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.file import File, read_limited
 
 __all__ = ["LocalFolder"]
 
@@ -41,11 +42,18 @@ class LocalFolder:
 
     def read(self, path: str) -> bytes:
         """Content of a file."""
-        return Path(self._absolute(path)).read_bytes()
+        with self.open(path) as file:
+            return read_limited(file, path)
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
         """A file to read from its beginning."""
-        return Path(self._absolute(path)).open("rb")
+        absolute = self._absolute(path)
+        # Without O_NONBLOCK the opening of a pipe waits for its other end.
+        fd = os.open(absolute, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EPERM, "it is not a regular file: move it away", absolute)
+        return open(fd, "rb")  # noqa: PTH123 - by its descriptor; the caller closes it
 
     def put_new(self, path: str, data: bytes) -> bool:
         """Create a file whole and on disk, or return False because there is one of this name."""
@@ -122,10 +130,10 @@ class LocalFolder:
                     yield File(prefix + entry.name)
                     continue
                 try:
-                    stat = entry.stat()
+                    found = entry.stat()
                 except FileNotFoundError:
                     continue  # deleted meanwhile
-                yield File(prefix + entry.name, stat.st_size, int(stat.st_mtime * 1_000))
+                yield File(prefix + entry.name, found.st_size, int(found.st_mtime * 1_000))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,14 +1,14 @@
 """Finds name servers with two journals for the same time: two processes with one id, or a copied folder."""
 
-import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import ConflictError
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.ledger import BootKey, Ledger
+from namekeeper.pipeline.ingest.segment_lines import SegmentTooLargeError, lines_in
 from namekeeper.pipeline.ingest.segments import Segment
 
 __all__ = ["Conflict", "Settled", "last_ts_of", "settle"]
@@ -87,10 +87,9 @@ def last_ts_of(folder: Folder, segment: Segment) -> int:
     last = 0
     try:
         with folder.open(segment.path) as stream:
-            lines: Iterable[bytes] = gzip.GzipFile(fileobj=stream) if segment.compressed else stream
-            for line in lines:
+            for line in lines_in(stream, segment):
                 last = _ts(line) or last
-    except (OSError, EOFError, zlib.error):
+    except (OSError, EOFError, zlib.error, SegmentTooLargeError):
         return last
     return last
 

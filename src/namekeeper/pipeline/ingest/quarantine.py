@@ -13,6 +13,7 @@ from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.facts import UUID8
 from namekeeper.pipeline.ingest.records import FILE, REASON, lines_of, rejected
 from namekeeper.pipeline.ingest.segment_counts import SegmentCount
+from namekeeper.pipeline.ingest.segment_lines import SegmentTooLargeError, lines_in
 from namekeeper.pipeline.ingest.segments import Segment
 
 __all__ = ["Loss", "look_for_loss", "quarantine_rows"]
@@ -41,7 +42,7 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
     missing = max(0, segment.records - own)
     try:
         with folder.open(segment.path) as stream:
-            lines, is_cut = _count_lines(gzip.GzipFile(fileobj=stream) if segment.compressed else stream)
+            lines, is_cut = _count_lines(lines_in(stream, segment))
     except FileNotFoundError:
         return None
     if is_cut:
@@ -108,6 +109,6 @@ def _count_lines(stream: Iterable[bytes]) -> tuple[int, bool]:
     try:
         for line in stream:
             lines += bool(line.strip())
-    except (EOFError, gzip.BadGzipFile, zlib.error):
+    except (EOFError, gzip.BadGzipFile, zlib.error, SegmentTooLargeError):
         return lines, True
     return lines, False

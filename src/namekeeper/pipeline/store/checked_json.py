@@ -27,7 +27,10 @@ def decode_checked(data: bytes) -> dict[str, Any]:
         ValueError: The file was altered, or is no JSON.
         TypeError: It is no object.
     """
-    members = json.loads(data)
+    try:
+        members = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(members, dict):
         raise TypeError("it is no object")
     has_checksum = members.pop(_MEMBER, None) is not None or _LIKE_A_CHECKSUM.search(data) is not None

@@ -54,3 +54,19 @@ def test_content_and_name_are_synced_before_it_returns(tmp_path, monkeypatch):
     LocalFolder(str(tmp_path)).put("x", b"new")
     assert [name.startswith(".x.") for name in synced] == [True, False]
     assert synced[1] == tmp_path.name
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_neither_read_nor_waited_for(tmp_path, put):
+    put(tmp_path / "ledger")
+    folder = LocalFolder(str(tmp_path))
+    for read in (folder.read, folder.open):
+        with pytest.raises(OSError, match="it is not a regular file: move it away"):
+            read("ledger")
+
+
+def test_a_file_that_never_ends_is_not_read(tmp_path):
+    (tmp_path / "ledger").touch()
+    os.truncate(tmp_path / "ledger", 1 << 40)
+    with pytest.raises(OSError, match="it has more than 268435456 bytes"):
+        LocalFolder(str(tmp_path)).read("ledger")

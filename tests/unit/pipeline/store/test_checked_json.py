@@ -42,3 +42,13 @@ def test_each_altered_bit_of_a_file_is_told(data, read):
         except WarehouseError:
             continue
         assert altered[-1:] in b"\t\r ", "white space behind the object says nothing"
+
+
+def test_what_is_nested_too_deeply_is_damaged():
+    data = b"[" * 200_000
+    with pytest.raises(ValueError, match="nested too deeply"):
+        decode_checked(data)
+    with pytest.raises(WarehouseError, match="is damaged"):
+        Manifest.from_json(data, "manifests/1.json")
+    with pytest.raises(WarehouseError, match="the ledger is damaged"):
+        Ledger.from_json(data)

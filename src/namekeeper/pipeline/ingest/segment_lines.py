@@ -1,0 +1,47 @@
+"""The lines of a segment as the driver reads them: none fills its memory, and none keeps it busy."""
+
+import gzip
+from collections.abc import Iterator
+from typing import IO
+
+from namekeeper.pipeline.ingest.segments import Segment
+
+__all__ = ["LINE_LIMIT", "SegmentTooLargeError", "lines_in"]
+
+LINE_LIMIT = 32 << 20
+"""No record is longer; the server's readers have the same limit."""
+SHORT_BYTES = 48
+SHORT_LINES_LIMIT = 100_000
+"""No record is shorter, and so many lines that are shorter are no damage of a disk."""
+TEXT_LIMIT = 16 << 30
+"""No segment has more text: `journalSegmentBytes` allows 4 GiB, and one change follows."""
+
+
+class SegmentTooLargeError(Exception):
+    """A segment that was made to fill a memory, or to keep a reader busy."""
+
+
+def lines_in(stream: IO[bytes], segment: Segment) -> Iterator[bytes]:
+    """The lines of a segment; of one that is too long only the beginning.
+
+    Args:
+        stream: The file, from its beginning.
+        segment: Says whether it is compressed.
+
+    Raises:
+        SegmentTooLargeError: It holds what no segment of ours does.
+        OSError: It can't be read, or is no gzip.
+        EOFError: Its compressed data end too early.
+        zlib.error: Its compressed data are damaged.
+    """
+    text: IO[bytes] = gzip.GzipFile(fileobj=stream) if segment.compressed else stream  # type: ignore[assignment]
+    size = shorts = 0
+    is_rest = False
+    while line := text.readline(LINE_LIMIT):
+        size += len(line)
+        shorts += not is_rest and len(line) < SHORT_BYTES
+        if size > TEXT_LIMIT or shorts > SHORT_LINES_LIMIT:
+            raise SegmentTooLargeError(segment.file)
+        if not is_rest:
+            yield line
+        is_rest = not line.endswith(b"\n")
