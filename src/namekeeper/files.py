@@ -17,8 +17,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from namekeeper.errors import ConfigError
 
 __all__ = [
-    "FILE_LIMIT",
-    "SMALL_FILE_LIMIT",
+    "FILE_BYTES",
+    "SMALL_FILE_BYTES",
     "TEMPORARY",
     "FoundFile",
     "Os",
@@ -46,10 +46,10 @@ T = TypeVar("T")
 _NEW_FILE_MODE = 0o644
 _NEW_FOLDER_MODE = 0o755
 _READ_SIZE = 1 << 20
-FILE_LIMIT = 256 << 20
+FILE_BYTES = 256 << 20
 """Largest file that a process reads as a whole. The KV configuration (16 MiB, at most six bytes of JSON for
 each), a `topics.json` of 100,000 topics, and the times at which 100,000 brokers were heard take less."""
-SMALL_FILE_LIMIT = 4 << 20
+SMALL_FILE_BYTES = 4 << 20
 """Largest file of settings, rules, keys or certificates: a thousand rules with a hundred names take less."""
 _BLANK = b"\0 \t\r\n"
 """What a file holds after a loss of power whose content never reached the disk, or that somebody emptied."""
@@ -121,7 +121,7 @@ def atomic_replace(
         OSError: It could not be done; the old content is still there.
     """
     target = os.path.realpath(path)
-    old = _read(target, system, FILE_LIMIT)
+    old = _read(target, system, FILE_BYTES)
     mode = _NEW_FILE_MODE if old is None else old[1]
     if backup and old is not None and old[0].strip(_BLANK):
         _write_and_rename(f"{target}.bak", old[0], mode, system)
@@ -137,7 +137,7 @@ def replace_own_file(path: str, data: bytes, *, is_synced: bool = True, system: 
     _replace(path, data, _NEW_FILE_MODE, system, is_synced=is_synced)
 
 
-def read_own_file(path: str, *, limit: int = SMALL_FILE_LIMIT, system: Os = os) -> bytes | None:
+def read_own_file(path: str, *, limit: int = SMALL_FILE_BYTES, system: Os = os) -> bytes | None:
     """Content of a file that only we write, None if there is none.
 
     Raises:
@@ -147,7 +147,7 @@ def read_own_file(path: str, *, limit: int = SMALL_FILE_LIMIT, system: Os = os) 
     return None if found is None else found[0]
 
 
-def read_if_exists(path: str, *, limit: int = FILE_LIMIT, system: Os = os) -> bytes | None:
+def read_if_exists(path: str, *, limit: int = FILE_BYTES, system: Os = os) -> bytes | None:
     """Content of a file, None if there is none.
 
     Raises:
@@ -169,7 +169,7 @@ class FoundFile(NamedTuple, Generic[T]):
 
 
 def read_with_backup(
-    path: str, parse: Callable[[bytes], T], *, limit: int = FILE_LIMIT, system: Os = os
+    path: str, parse: Callable[[bytes], T], *, limit: int = FILE_BYTES, system: Os = os
 ) -> FoundFile[T]:
     """Read a file that `atomic_replace` writes; if it is missing, empty or broken, read its `.bak`.
 

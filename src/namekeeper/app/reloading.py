@@ -11,7 +11,7 @@ from functools import partial
 from namekeeper.app.logs import Logs
 from namekeeper.config.startup import Startup
 from namekeeper.errors import ConfigError
-from namekeeper.files import SMALL_FILE_LIMIT, read_if_exists
+from namekeeper.files import SMALL_FILE_BYTES, read_if_exists
 from namekeeper.processor.settings import reread_config
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.events import Change
@@ -66,7 +66,7 @@ class Reloading:
         path = self._startup.config_file
         if path is None:
             return
-        data = await asyncio.to_thread(partial(read_if_exists, path, limit=SMALL_FILE_LIMIT))
+        data = await asyncio.to_thread(partial(read_if_exists, path, limit=SMALL_FILE_BYTES))
         if not data:
             raise ConfigError(f"{path} is missing or empty")
         change, waiting = reread_config(self._state, data, source=path, given=self._startup.given)

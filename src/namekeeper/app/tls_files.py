@@ -9,7 +9,7 @@ from namekeeper.config.property import PropertyGroup, format_value
 from namekeeper.config.settings import SPECS
 from namekeeper.config.startup import Startup, with_tls_file
 from namekeeper.errors import ConfigError
-from namekeeper.files import SMALL_FILE_LIMIT, read_if_exists
+from namekeeper.files import SMALL_FILE_BYTES, read_if_exists
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 
@@ -28,7 +28,7 @@ def read_tls_settings(startup: Startup) -> TlsSettings:
     settings = startup.settings
     data = None
     with contextlib.suppress(OSError):  # as in Java, an unreadable file is ignored
-        data = read_if_exists(settings.tls_config_file, limit=SMALL_FILE_LIMIT)
+        data = read_if_exists(settings.tls_config_file, limit=SMALL_FILE_BYTES)
     if data is not None:
         settings, _ = with_tls_file(settings, data, startup.given)
     return TlsSettings.from_properties(

@@ -11,7 +11,7 @@ from msgspec import structs
 from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
-from namekeeper.files import SMALL_FILE_LIMIT, read_if_exists, read_with_backup
+from namekeeper.files import SMALL_FILE_BYTES, read_if_exists, read_with_backup
 
 __all__ = [
     "BAD_OPTION",
@@ -180,7 +180,7 @@ def _refuse_dangling_links(settings: NamesrvSettings) -> None:
 def _read(path: str) -> tuple[bytes, str]:
     """Content of the properties file, or that of its backup with a warning."""
     try:
-        found = read_with_backup(path, bytes, limit=SMALL_FILE_LIMIT)
+        found = read_with_backup(path, bytes, limit=SMALL_FILE_BYTES)
     except OSError as error:
         where = error.filename or path
         raise ConfigError(f"can't read the properties file {where}: {error.strerror}") from None
@@ -194,6 +194,6 @@ def _read(path: str) -> tuple[bytes, str]:
 
 def _read_if_readable(path: str) -> bytes | None:
     try:
-        return read_if_exists(path, limit=SMALL_FILE_LIMIT) if path else None
+        return read_if_exists(path, limit=SMALL_FILE_BYTES) if path else None
     except OSError:
         return None

@@ -18,12 +18,12 @@ from msgspec import Struct
 
 from namekeeper.cli.connecting import Connector, properties_of
 from namekeeper.errors import ConfigError, JournalError, NamekeeperError
-from namekeeper.files import SMALL_FILE_LIMIT, Os
+from namekeeper.files import SMALL_FILE_BYTES, Os
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.remoting.address import Address
-from namekeeper.remoting.asking_pages import ANSWER_LIMIT, PageAnswer, ask_page
+from namekeeper.remoting.asking_pages import ANSWER_BYTES, PageAnswer, ask_page
 from namekeeper.remoting.page_address import PageAddress
 from namekeeper.remoting.tls_client import Tls
 
@@ -31,7 +31,7 @@ __all__ = ["RemoteJournal", "pages_of"]
 
 ANSWER_SECONDS = 30.0
 """Longest pause of a name server within an answer."""
-COPIES_LIMIT = 16 << 30
+COPIES_BYTES = 16 << 30
 """Bytes of all files that are copied: `journalRetentionBytes` is 4 GiB unless an operator raised it."""
 
 
@@ -82,7 +82,7 @@ class RemoteJournal:
         self._folder = Path(tempfile.mkdtemp(prefix="namekeeper-journal-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._copied: set[str] = set()
-        self._budget = COPIES_LIMIT
+        self._budget = COPIES_BYTES
 
     def found(self) -> FoundJournal:
         """The journal with the segments that are there now.
@@ -91,7 +91,7 @@ class RemoteJournal:
             JournalError: it can't be asked for them.
         """
         try:
-            listing = msgspec.json.decode(self._ask("/journal", ANSWER_LIMIT).body, type=_FileNames)
+            listing = msgspec.json.decode(self._ask("/journal", ANSWER_BYTES).body, type=_FileNames)
         except msgspec.MsgspecError:
             raise self._failure("its answer is not that of a name server of ours") from None
         folder = self._folder
@@ -126,7 +126,7 @@ class RemoteJournal:
 
     def _copy(self, name: str) -> None:
         if name not in self._copied:
-            limit = SMALL_FILE_LIMIT if name == IDENTITY_FILE else self._budget
+            limit = SMALL_FILE_BYTES if name == IDENTITY_FILE else self._budget
             with (self._folder / name).open("wb") as copy:
                 self._ask(f"/journal/{name}", limit, copy)
                 self._budget -= copy.tell()

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from namekeeper.remoting.tls_client import Tls, present_context
 
-__all__ = ["ANSWER_LIMIT", "PageAnswer", "ask_page"]
+__all__ = ["ANSWER_BYTES", "PageAnswer", "ask_page"]
 
-ANSWER_LIMIT = 16 << 20
+ANSWER_BYTES = 16 << 20
 """Bytes of an answer that is kept in memory. The largest is a list of 100,000 files of a journal."""
-REFUSAL_LIMIT = 64 << 10
+REFUSAL_BYTES = 64 << 10
 """Bytes of an answer with an error that are kept; its first line says why."""
 LEAST_BYTES_A_SECOND = 4 << 10
 """An answer that comes more slowly, after the time of one pause, is given up: it may have no end."""
@@ -46,7 +46,7 @@ async def ask_page(
     token: str,
     tls: Tls | None,
     pause_seconds: float,
-    limit: int = ANSWER_LIMIT,
+    limit: int = ANSWER_BYTES,
     into: IO[bytes] | None = None,
 ) -> PageAnswer:
     """Send one GET, and wait for the whole answer.
@@ -125,9 +125,9 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
     kept = bytearray()
     async for piece in pieces:
         kept += piece
-        if len(kept) >= REFUSAL_LIMIT:
+        if len(kept) >= REFUSAL_BYTES:
             break
-    return bytes(kept[:REFUSAL_LIMIT])
+    return bytes(kept[:REFUSAL_BYTES])
 
 
 class _Sockets:

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from namekeeper.errors import ConfigError
-from namekeeper.files import SMALL_FILE_LIMIT, read_if_exists
+from namekeeper.files import SMALL_FILE_BYTES, read_if_exists
 
 __all__ = ["ACCESS_KEY_VARIABLE", "SECRET_KEY_VARIABLE", "Credentials", "find_credentials", "parse_tools_yml"]
 
@@ -38,7 +38,7 @@ def find_credentials(environ: Mapping[str, str]) -> Credentials | None:
     home = environ.get("ROCKETMQ_HOME")
     file = Path(home, "conf", "tools.yml") if home else None
     try:
-        data = read_if_exists(str(file), limit=SMALL_FILE_LIMIT) if file else None
+        data = read_if_exists(str(file), limit=SMALL_FILE_BYTES) if file else None
         return None if data is None else parse_tools_yml(data.decode())
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"can't read the credentials in {file}: {error}") from None

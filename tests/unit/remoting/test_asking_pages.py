@@ -17,7 +17,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from namekeeper.remoting import asking_pages
-from namekeeper.remoting.asking_pages import REFUSAL_LIMIT, PageAnswer, ask_page
+from namekeeper.remoting.asking_pages import REFUSAL_BYTES, PageAnswer, ask_page
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.certificates import Certificates
 
@@ -219,7 +219,7 @@ async def test_an_answer_that_never_ends_is_given_up_at_its_limit(into):
 async def test_of_a_refusal_that_never_ends_the_beginning_is_kept():
     async with site(endless(403)) as url:
         found = await ask(url)
-    assert (found.status, len(found.body)) == (403, REFUSAL_LIMIT)
+    assert (found.status, len(found.body)) == (403, REFUSAL_BYTES)
 
 
 async def test_an_answer_that_trickles_is_given_up(monkeypatch):

@@ -38,7 +38,7 @@ BLOCK_BYTES = 256 * 1024
 a quarter is enough; in smaller ones compression is worse, and there is little to skip."""
 MOST_BYTES = 4 << 20
 """A block ends at this size also within a change."""
-BLOCK_TEXT_LIMIT = MOST_BYTES + LINE_LIMIT + 1
+BLOCK_TEXT_BYTES = MOST_BYTES + LINE_LIMIT + 1
 """No block has more text: it ends with the first line that reaches `MOST_BYTES`."""
 COMPRESSION_LEVEL = 6
 
@@ -46,7 +46,7 @@ SEGMENT_BYTES_LIMIT = 16 << 30
 """No segment is larger, packed or unpacked: `journalSegmentBytes` allows 4 GiB, and one change follows."""
 TEXT_RATIO_LIMIT = 256
 """Text of a segment as a multiple of its file. Records compress 8 to 15 times; deflate can reach 1,032."""
-TEXT_RATIO_FROM = 256 << 20
+TEXT_RATIO_FROM_BYTES = 256 << 20
 """The ratio counts beyond this much text: a segment of the usual size may hold one KV value of 16 million
 equal characters again and again."""
 _CHUNK_BYTES = 1 << 20
@@ -118,7 +118,7 @@ class TextBudget:
             zlib.error: It is more than a segment of such a size can have.
         """
         self._text += count
-        allowed = min(SEGMENT_BYTES_LIMIT, max(TEXT_RATIO_FROM, TEXT_RATIO_LIMIT * self._packed))
+        allowed = min(SEGMENT_BYTES_LIMIT, max(TEXT_RATIO_FROM_BYTES, TEXT_RATIO_LIMIT * self._packed))
         if self._text > allowed:
             raise zlib.error(f"{self._packed} bytes unpack to more than {allowed}, no segment of ours does")
 
@@ -138,10 +138,10 @@ class Block(Struct, frozen=True):
             zlib.error: It is broken, or has more text than a block or a segment may have.
         """
         unpacker = zlib.decompressobj(_RAW)
-        text = unpacker.decompress(memoryview(self.packed)[: -_TRAILER.size], BLOCK_TEXT_LIMIT)
+        text = unpacker.decompress(memoryview(self.packed)[: -_TRAILER.size], BLOCK_TEXT_BYTES)
         if not unpacker.eof:
             raise zlib.error(
-                f"a block of {len(self.packed)} bytes has no end within {BLOCK_TEXT_LIMIT} bytes"
+                f"a block of {len(self.packed)} bytes has no end within {BLOCK_TEXT_BYTES} bytes"
             )
         self.budget.take(len(text))
         return text
@@ -223,7 +223,7 @@ def _summary_at(file: _Packed, segment: SegmentName) -> tuple[BlockSummary | Non
         summary = _decoder.decode(data)
     except msgspec.DecodeError:
         return None, 0
-    is_block = summary.version == _VERSION and _TRAILER.size <= summary.size <= BLOCK_TEXT_LIMIT
+    is_block = summary.version == _VERSION and _TRAILER.size <= summary.size <= BLOCK_TEXT_BYTES
     return (summary if is_block else None), at
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from namekeeper.files import FILE_LIMIT, Os, read_own_file, replace_own_file
+from namekeeper.files import FILE_BYTES, Os, read_own_file, replace_own_file
 from namekeeper.model.broker import BrokerKey
 
 __all__ = ["HEARD_FILE", "HeardTimes", "load_heard", "save_heard"]
@@ -50,7 +50,7 @@ def save_heard(folder: str, times: HeardTimes, *, system: Os = os) -> None:
 def load_heard(folder: str, *, system: Os = os) -> HeardTimes:
     """Read the file; empty if there is none, or if it can't be read."""
     try:
-        data = read_own_file(str(Path(folder) / HEARD_FILE), limit=FILE_LIMIT, system=system)
+        data = read_own_file(str(Path(folder) / HEARD_FILE), limit=FILE_BYTES, system=system)
         return NOBODY if data is None else msgspec.json.decode(data, type=HeardTimes)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return NOBODY

@@ -3,9 +3,9 @@
 import errno
 from typing import IO, NamedTuple
 
-__all__ = ["READ_LIMIT", "File", "read_limited"]
+__all__ = ["READ_BYTES", "File", "read_limited"]
 
-READ_LIMIT = 256 << 20
+READ_BYTES = 256 << 20
 """Largest manifest or ledger: of a warehouse with a million data files or boots it has less."""
 
 
@@ -28,13 +28,13 @@ def read_limited(stream: IO[bytes], path: str) -> bytes:
         path: Of the file, for the message.
 
     Raises:
-        OSError: It has more than `READ_LIMIT` bytes.
+        OSError: It has more than `READ_BYTES` bytes.
     """
     parts: list[bytes] = []
-    left = READ_LIMIT
+    left = READ_BYTES
     while part := stream.read(min(left, 1 << 20) + 1):
         left -= len(part)
         if left < 0:
-            raise OSError(errno.EFBIG, f"it has more than {READ_LIMIT} bytes: move it away", path)
+            raise OSError(errno.EFBIG, f"it has more than {READ_BYTES} bytes: move it away", path)
         parts.append(part)
     return b"".join(parts)

@@ -47,7 +47,7 @@ class Folder(Protocol):
 
         Raises:
             FileNotFoundError: It is not there.
-            OSError: It is no regular file, or has more than `READ_LIMIT` bytes.
+            OSError: It is no regular file, or has more than `READ_BYTES` bytes.
         """
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:

@@ -7,6 +7,7 @@ from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.contract import ENVELOPE, KINDS, VERSION, Member, read_schema
 from namekeeper.pipeline.ingest.checksum import damage_of
+from namekeeper.pipeline.ingest.segment_lines import LINE_BYTES
 from namekeeper.pipeline.ingest.segments import END_LENGTH
 
 __all__ = [
@@ -40,7 +41,12 @@ _MARKING: Mapping[str, str] = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord"
 # Retention may delete a segment between the listing and the reading.
 _READING: Mapping[str, str] = {"ignoreMissingFiles": "true"}
 # A segment whose compressed data are damaged gives what can be read: checksums and counts of records show it.
-_READING_DAMAGED: Mapping[str, str] = {**_READING, "ignoreCorruptFiles": "true"}
+_READING_DAMAGED: Mapping[str, str] = {
+    **_READING,
+    "ignoreCorruptFiles": "true",
+    # A longer line is left out: else one of gigabytes, packed into some megabytes, would end every run.
+    "mapreduce.input.linerecordreader.line.maxlength": str(LINE_BYTES),
+}
 
 _FREQUENT = {"broker_minute", "topic_queues", "lookup_hour", "broker_live"}
 _TIMES = ("ts", "minute", "hour", "last_seen")

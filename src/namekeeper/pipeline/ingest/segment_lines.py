@@ -6,14 +6,16 @@ from typing import IO
 
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["LINE_LIMIT", "SegmentTooLargeError", "lines_in"]
+__all__ = ["LINE_BYTES", "SegmentTooLargeError", "lines_in"]
 
-LINE_LIMIT = 32 << 20
-"""No record is longer; the server's readers have the same limit."""
+PIECE_BYTES = 32 << 20
+"""Of a longer line only the beginning is given; the records of a server are shorter."""
+LINE_BYTES = 256 << 20
+"""Spark reads no longer line either: a row of it has to fit into memory a few times."""
 SHORT_BYTES = 48
 SHORT_LINES_LIMIT = 100_000
 """No record is shorter, and so many lines that are shorter are no damage of a disk."""
-TEXT_LIMIT = 16 << 30
+TEXT_BYTES = 16 << 30
 """No segment has more text: `journalSegmentBytes` allows 4 GiB, and one change follows."""
 
 
@@ -35,13 +37,12 @@ def lines_in(stream: IO[bytes], segment: Segment) -> Iterator[bytes]:
         zlib.error: Its compressed data are damaged.
     """
     text: IO[bytes] = gzip.GzipFile(fileobj=stream) if segment.compressed else stream  # type: ignore[assignment]
-    size = shorts = 0
-    is_rest = False
-    while line := text.readline(LINE_LIMIT):
-        size += len(line)
-        shorts += not is_rest and len(line) < SHORT_BYTES
-        if size > TEXT_LIMIT or shorts > SHORT_LINES_LIMIT:
+    size = length = shorts = 0
+    while piece := text.readline(PIECE_BYTES):
+        size += len(piece)
+        shorts += not length and len(piece) < SHORT_BYTES
+        if size > TEXT_BYTES or length + len(piece) > LINE_BYTES or shorts > SHORT_LINES_LIMIT:
             raise SegmentTooLargeError(segment.file)
-        if not is_rest:
-            yield line
-        is_rest = not line.endswith(b"\n")
+        if not length:
+            yield piece
+        length = 0 if piece.endswith(b"\n") else length + len(piece)

@@ -162,7 +162,7 @@ def bomb(text: bytes, members: int = 1) -> bytes:
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_bomb_is_unpacked_in_small_pieces_and_ends_at_its_ratio(monkeypatch, members):
-    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM", 3 << 20)
+    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM_BYTES", 3 << 20)
     monkeypatch.setattr(blocks, "TEXT_RATIO_LIMIT", 100)
     (text,) = parts_of(iter([bomb(b"a" * (8 << 20), members)]), SEGMENT)
     assert not isinstance(text, Block)
@@ -203,7 +203,7 @@ def block_of(text: bytes, **stated: object) -> bytes:
 
 
 def test_a_block_that_holds_more_than_a_block_may_is_broken(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_TEXT_LIMIT", 1 << 20)
+    monkeypatch.setattr(blocks, "BLOCK_TEXT_BYTES", 1 << 20)
     (one,) = parts(block_of(b"a" * (1 << 20)))
     assert isinstance(one, Block)
     assert len(one.text()) == 1 << 20
@@ -214,7 +214,7 @@ def test_a_block_that_holds_more_than_a_block_may_is_broken(monkeypatch):
 
 
 def test_many_blocks_have_the_room_of_one_segment(monkeypatch):
-    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM", 3 << 20)
+    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM_BYTES", 3 << 20)
     found = parts(block_of(b"a" * (1 << 20), is_last=False) * 5 + block_of(b""))
     with pytest.raises(zlib.error, match="unpack to more than"):
         sum(len(each.text()) for each in found if isinstance(each, Block))

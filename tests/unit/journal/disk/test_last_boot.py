@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from namekeeper.files import SMALL_FILE_LIMIT
+from namekeeper.files import SMALL_FILE_BYTES
 from namekeeper.journal.disk.identity import Identity
 from namekeeper.journal.disk.last_boot import (
     DAMAGED,
@@ -72,7 +72,7 @@ def test_a_file_that_is_too_large_to_be_ours_is_not_read(tmp_path):
     folder = str(tmp_path / "9876")
     LastBootNote(folder, IDENTITY, 1).note(1)
     assert load_last_boot(folder) is not DAMAGED
-    os.truncate(last_boot_path(folder), SMALL_FILE_LIMIT + 1)
+    os.truncate(last_boot_path(folder), SMALL_FILE_BYTES + 1)
     assert load_last_boot(folder) is DAMAGED
 
 

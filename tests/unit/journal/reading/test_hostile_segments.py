@@ -75,7 +75,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM", ROOM)
+    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM_BYTES", ROOM)
     monkeypatch.setattr(blocks, "TEXT_RATIO_LIMIT", 1)
     monkeypatch.setattr(segment, "SEGMENT_BYTES_LIMIT", ROOM)
     story = Story()

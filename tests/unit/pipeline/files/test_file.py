@@ -10,7 +10,7 @@ from namekeeper.pipeline.files.file import read_limited
 
 @pytest.mark.parametrize(("size", "is_read"), [(0, True), (10, True), (11, False), (5_000_000, False)])
 def test_a_file_is_read_up_to_its_limit(monkeypatch, size, is_read):
-    monkeypatch.setattr(file, "READ_LIMIT", 10)
+    monkeypatch.setattr(file, "READ_BYTES", 10)
     if is_read:
         assert read_limited(io.BytesIO(bytes(size)), "ledger") == bytes(size)
         return

@@ -23,8 +23,9 @@ def segment(form: str = ".gz") -> Segment:
 
 @pytest.fixture(autouse=True)
 def limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segment_lines, "LINE_LIMIT", 100)
-    monkeypatch.setattr(segment_lines, "TEXT_LIMIT", 4 * MIB)
+    monkeypatch.setattr(segment_lines, "PIECE_BYTES", 100)
+    monkeypatch.setattr(segment_lines, "LINE_BYTES", MIB)
+    monkeypatch.setattr(segment_lines, "TEXT_BYTES", 4 * MIB)
 
 
 @pytest.mark.parametrize("form", ["", ".gz"])
