@@ -15,6 +15,8 @@ __all__ = ["ArrowFolder"]
 
 _CHUNK = 1 << 20
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
+"""Here the end of an upload makes a file whole; elsewhere a rename does."""
+_WITHOUT_FOLDERS = frozenset(_OBJECT_STORES)
 _HADOOP_NAMES = {"s3": "s3a"}
 """Scheme of pyarrow -> Spark's name of it, if that differs."""
 
@@ -73,8 +75,11 @@ class ArrowFolder:
         """The same with what a stream gives; a rename, or the end of an upload, makes it whole."""
         target = self._absolute(path)
         parent, _, name = target.rpartition("/")
-        self.filesystem.create_dir(parent, recursive=True)
         is_store = self.filesystem.type_name in _OBJECT_STORES
+        if self.filesystem.type_name not in _WITHOUT_FOLDERS:
+            # In an object store the call would look at the bucket, and write an object for each parent, also
+            # outside of the folder, which a user of one prefix may not.
+            self.filesystem.create_dir(parent, recursive=True)
         written_to = target if is_store else f"{parent}/.{name}.{uuid.uuid4().hex}.tmp"
         with self.filesystem.open_output_stream(written_to, compression=None) as stream:
             shutil.copyfileobj(source, stream, _CHUNK)

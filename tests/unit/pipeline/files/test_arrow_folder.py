@@ -1,8 +1,10 @@
 """What only a folder of pyarrow has to do; the rest is in test_folder."""
 
 import io
+from typing import Any
 
-from pyarrow.fs import LocalFileSystem
+import pytest
+from pyarrow.fs import FileInfo, FileType, LocalFileSystem
 
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 
@@ -18,3 +20,45 @@ def test_elsewhere_than_in_an_object_store_a_file_appears_by_a_rename(tmp_path):
     ArrowFolder("hdfs://h/x", LocalFileSystem(), str(tmp_path)).put_stream("one", Watched(b"1"))
     assert all("one" not in names for names in seen)
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+class Store:
+    """An object store that notes what is asked of it, and allows only what is below one prefix."""
+
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+        self.calls: list[str] = []
+        self.objects: dict[str, bytes] = {}
+
+    def open_output_stream(self, path: str, **_: Any) -> "Upload":
+        self.calls.append(f"put {path}")
+        return Upload(self, path)
+
+    def get_file_info(self, path: str) -> FileInfo:
+        self.calls.append(f"head {path}")
+        return FileInfo(path, FileType.File if path in self.objects else FileType.NotFound)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} is not needed")
+
+
+class Upload(io.BytesIO):
+    def __init__(self, store: Store, path: str) -> None:
+        super().__init__()
+        self.store, self.path = store, path
+
+    def __exit__(self, *_: object) -> None:
+        self.store.objects[self.path] = self.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["s3", "gcs", "abfs"])
+def test_in_an_object_store_a_file_is_one_upload(kind):
+    """No folders are made: that would need rights on the bucket, and on the parents of the prefix."""
+    store = Store(kind)
+    folder = ArrowFolder(f"{kind}://bucket/team/warehouse", store, "bucket/team/warehouse")  # type: ignore[arg-type]
+    folder.put("manifests/1.json", b"1")
+    assert store.calls == ["put bucket/team/warehouse/manifests/1.json"]
+    assert not folder.put_new("manifests/1.json", b"2")
+    assert folder.put_new("manifests/2.json", b"2")
+    assert [call for call in store.calls if "bucket/team/warehouse/manifests/" not in call] == []
+    assert list(store.objects.values()) == [b"1", b"2"]
