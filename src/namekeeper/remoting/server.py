@@ -10,6 +10,7 @@ from typing import Self
 
 from msgspec import structs
 
+from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
@@ -28,10 +29,16 @@ from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
 __all__ = ["RemotingServer"]
 
+_log = logging.getLogger("namekeeper.remoting")
+
 DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
 """Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
 DESCRIPTORS_KEPT_BACK = 64
 """Descriptors for the journal, the KV file, the operators' port and our own connections to brokers."""
+LEAST_SHARE = 4
+"""Where the limit is that low, connections have a quarter of it."""
+FEW_CONNECTIONS = 256
+"""If descriptors allow no more, the start warns: the usual limit of 1,024 allows 960."""
 DESCRIPTORS_NOT_LENT = 128
 """As many connections can come in one turn of the loop, at the end of which loans make room."""
 SWEEPS_PER_IDLE_TIME = 24
@@ -173,6 +180,12 @@ class RemotingServer:
     async def start(self) -> None:
         """Listen; connections are served from now on. Raises ConfigError if the address can't be used."""
         sockets = await bind(self._host, self._port, self._socket_options)
+        if self._allowed < FEW_CONNECTIONS:
+            _log.warning(
+                "file descriptors allow only %d connections at once: raise the limit, ulimit -n",
+                self._allowed,
+                extra=ON_CONSOLE,
+            )
         if self.front is not None and self._context.lookup_cache is not None:
             self.front.start(self._descriptors_for_loans)
             self._context.lookup_cache.topic_answers.use(self.front.store)
@@ -280,4 +293,6 @@ class RemotingServer:
 
 def _what_descriptors_allow() -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return soft - DESCRIPTORS_KEPT_BACK if soft != resource.RLIM_INFINITY else sys.maxsize
+    if soft == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(soft - DESCRIPTORS_KEPT_BACK, soft // LEAST_SHARE)

@@ -144,6 +144,13 @@ def test_the_limit_of_descriptors_bounds_connections(monkeypatch):
     assert module._what_descriptors_allow() == sys.maxsize
 
 
+async def test_few_descriptors_are_said_and_connections_are_served_all_the_same(monkeypatch, caplog):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
+    async with RemotingServer(echo, host=LOCAL, port=0) as server, connect(server.addresses[0]) as peer:
+        assert (await peer.ask()).code == 0
+    assert "file descriptors allow only 16 connections at once: raise the limit, ulimit -n" in caplog.text
+
+
 @contextlib.asynccontextmanager
 async def lending(watchers: Sized) -> AsyncIterator[tuple[RemotingServer, LendingConnection]]:
     """A server with a front, and one connection of it."""
