@@ -1,6 +1,8 @@
 """Makes `ssl` contexts of TLS settings. Everything here may block: call it in a thread when a loop runs."""
 
 import contextlib
+import errno
+import os
 import ssl
 import warnings
 from datetime import UTC, datetime
@@ -9,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from namekeeper.errors import ConfigError
+from namekeeper.files import SMALL_FILE_BYTES, read_if_exists
 from namekeeper.remoting.tls_lists import VERSIONS, TlsLists, apply_lists, read_lists
 from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings, check_server_settings
 
@@ -235,9 +238,12 @@ def _load_trust(context: ssl.SSLContext, side: str, path: str) -> None:
 def _check_pem(name: str, path: str) -> None:
     """Raise ConfigError for a file that is unreadable or cut off; OpenSSL takes some of these."""
     try:
-        data = Path(path).read_bytes()
+        # OpenSSL would wait for the other end of a pipe, and read a device without end.
+        data = read_if_exists(path, limit=SMALL_FILE_BYTES)
     except OSError as error:
         raise ConfigError(f"{name}={path} can't be used: {error.strerror or error}") from None
+    if data is None:
+        raise ConfigError(f"{name}={path} can't be used: {os.strerror(errno.ENOENT)}")
     if not data.strip():
         raise ConfigError(f"{name}={path} is empty")
     blocks = data.count(_BEGIN)

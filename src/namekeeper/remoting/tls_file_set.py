@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from namekeeper.errors import ConfigError
+from namekeeper.files import SMALL_FILE_BYTES, read_if_exists
 from namekeeper.remoting.tls_settings import TlsSettings
 
 __all__ = ["FileSet", "build_from_one_set"]
@@ -81,6 +81,7 @@ def build_from_one_set(
 
 def _digest(path: str) -> bytes | None:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).digest() if path else None
+        data = read_if_exists(path, limit=SMALL_FILE_BYTES) if path else None
     except OSError:
         return None
+    return None if data is None else hashlib.sha256(data).digest()

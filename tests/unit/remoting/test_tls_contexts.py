@@ -1,3 +1,4 @@
+import os
 import ssl
 from pathlib import Path
 
@@ -178,3 +179,15 @@ def test_what_expires_is_known(certificates):
     assert "expired at" in found.problem(found.not_after)
     last = ServerTls(context=found.context, trust_not_after=5.0, trust_path="/ca")
     assert last.problem(5.0) == "the authorities in /ca expired at 1970-01-01 00:00:05+00:00"
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_a_certificate_that_is_no_file_is_neither_waited_for_nor_read_without_end(tmp_path, put):
+    put(tmp_path / "cert.pem")
+    settings = TlsSettings(
+        test_mode=False,
+        server_cert_path=str(tmp_path / "cert.pem"),
+        server_key_path=str(tmp_path / "key.pem"),
+    )
+    with pytest.raises(ConfigError, match=r"cert\.pem can't be used: it is not a regular file"):
+        server_tls(settings)
