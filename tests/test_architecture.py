@@ -78,10 +78,6 @@ TESTED_ELSEWHERE = {
         "SQL; each table is compared with a plain loop",
         "tests/spark/test_ingest.py",
     ),
-    "pipeline/files/file.py": (
-        "a value; each kind of folder gives it",
-        "tests/unit/pipeline/files/test_folder.py",
-    ),
     "pipeline/ingest/checksum.py": ("SQL; Spark compares lines by it", "tests/spark/test_ingest.py"),
     "pipeline/ingest/batch.py": ("needs Spark", "tests/spark/test_ingest.py"),
     "pipeline/ingest/repair.py": ("needs Spark", "tests/spark/test_ingest.py"),
