@@ -6,6 +6,7 @@ unnoticed. When the owner has ended, the second one reads the file again and bec
 """
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
@@ -52,7 +53,8 @@ class KvFile:
         try:
             refuse_to_replace(path)
         except OSError as error:
-            raise ConfigError(f"can't use the KV file {path}: {error.strerror}") from None
+            why = os.strerror(errno.EISDIR) if Path(path).is_dir() else error.strerror
+            raise ConfigError(f"can't read the KV file {path}: {why}") from None
         self._path = path
         self._fd: int | None = None
         self.refusal: str | None = None
