@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from namekeeper.cli.failure import (
     is_unreachable,
 )
 from namekeeper.cli.options import BadOptionError, read_options
-from namekeeper.cli.output import echo, is_one_stream, note
+from namekeeper.cli.output import echo, is_one_stream, json_option, note
 from namekeeper.cli.render import render_json
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
@@ -38,8 +39,10 @@ __all__ = [
 
 T = TypeVar("T")
 
-_OURS = frozenset({*SENDER_OPTIONS, "timeout", "as_json"})
+_OURS = frozenset({*SENDER_OPTIONS, "timeout", "as_json", "form"})
 """Options that Java's commands lack."""
+
+_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 
 _NAMES_SHOWN = 10
 """Most names that are listed if none is similar."""
@@ -90,7 +93,10 @@ class JavaCommand(click.Command):
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         switches = {name: param.opts[-1] for param in options if param.is_flag for name in param.opts}
         values = {name: param.opts[-1] for param in options if not param.is_flag for name in param.opts}
+        kebab = {_CAPITAL.sub(_hyphened, name): key for name, key in values.items()}
         ours = [name for param in options if param.name in _OURS for name in param.opts]
+        ours += kebab.keys() - values.keys()
+        values = {**kebab, **values}
         found, words = read_options(args, values, switches, ours=ours)
         return [*(f"{name}={text}" if name in values else name for name, text in found), *words]
 
@@ -191,6 +197,10 @@ class Session:
             return Reply(addr, error=error)
 
 
+def _hyphened(capital: re.Match[str]) -> str:
+    return f"-{capital[0].lower()}"
+
+
 def mqadmin_command(
     name: str, description: str, *, bad_usage: type[BadUsage] = BadUsage
 ) -> Callable[[Callable[..., None]], click.Command]:
@@ -239,7 +249,7 @@ def _shared_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that all sub-commands have, behind the function's own."""
     own = function.__dict__.pop("__click_params__", [])
     function = connection_options(function)
-    function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    function = json_option(function)
     function = click.option(
         "-n", "--namesrvAddr", "namesrv_addr", envvar="NAMESRV_ADDR", metavar="LIST",
         help="Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'  [env: NAMESRV_ADDR]",

@@ -12,7 +12,7 @@ from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
 from namekeeper.admin.snapshot import Progress, SnapshotScope, take_snapshot
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import failure_of
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.render import UNKNOWN, render_json
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -40,7 +40,7 @@ def _checked(_context: click.Context, _param: click.Parameter, value: str) -> st
 @click.command("compare", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("a", callback=_checked)
 @click.argument("b", callback=_checked)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.option(
     "--namespace",
     "namespaces",

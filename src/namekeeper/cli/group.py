@@ -42,6 +42,7 @@ COMMANDS: Commands = {
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),
     "history": ("commands.history:history", "Every change of a topic, broker or address."),
+    "completion": ("commands.completion:completion", "What a shell needs to complete commands."),
     "demo": (
         "demo.command:demo",
         "An incident in fast motion, and what the journals say of it.",

@@ -14,7 +14,7 @@ from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.journals import journals_here, journals_of_this_host
-from namekeeper.cli.output import note
+from namekeeper.cli.output import json_option, note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
@@ -71,9 +71,7 @@ def zone_option(function: F) -> F:
 
 def history_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the source of the history, Spark, the zone and JSON."""
-    return history_source_options(
-        click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
-    )
+    return history_source_options(json_option(function))
 
 
 def history_source_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -88,7 +86,8 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         expose_value=False, help="Properties file of a name server on this host, to find its journal.",
     )(function)  # fmt: skip
     function = click.option(
-        "-n", "--namesrv-addr", "addresses", multiple=True, metavar="HOST:PORT", callback=_note,
+        "-n", "--namesrv-addr", "--namesrvAddr", "addresses",
+        multiple=True, metavar="HOST:PORT", callback=_note,
         expose_value=False, help="A name server: its journal is found on this host by its port, or else read "
         "over its operators' pages.",
     )(function)  # fmt: skip
@@ -98,7 +97,8 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         "where it speaks TLS.",
     )(function)  # fmt: skip
     function = click.option(
-        "--token", "token", default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
+        "--token", "--http-token", "token",
+        default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
         help="Sent to operators' pages as bearer token, where access rules ask for one. "
         + rather_set("NAMEKEEPER_HTTP_TOKEN"),
     )(function)  # fmt: skip

@@ -3,12 +3,37 @@
 import io
 import os
 import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from namekeeper.common.printable import printable_lines
 
-__all__ = ["echo", "is_one_stream", "note"]
+__all__ = ["echo", "is_one_stream", "json_option", "note"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_FORM = "namekeeper.form"
+"""Key of the context at which the value of `--output` is kept."""
+
+
+def json_option(function: _Function) -> _Function:
+    """Add `--json` and `-o`, `--output`; the command gets both as `as_json`."""
+    function = click.option("--json", "as_json", is_flag=True, callback=_is_json, help="Print JSON.")(
+        function
+    )
+    return click.option(
+        "-o", "--output", "form", type=click.Choice(["text", "json", "wide"]), is_eager=True,
+        expose_value=False, callback=_keep_form, help="json: the same as --json; wide: the same as text.",
+    )(function)  # fmt: skip
+
+
+def _keep_form(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    context.meta[_FORM] = value
+
+
+def _is_json(context: click.Context, _option: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click's
+    return value or context.meta.get(_FORM) == "json"
 
 
 def echo(text: str = "", *, err: bool = False) -> None:

@@ -99,6 +99,7 @@ def test_a_misspelt_command_gets_a_suggestion(tool: Tool) -> None:
         ["-n127.0.0.1:9876"], ["-n=127.0.0.1:9876"], ["-namesrvAddr", "127.0.0.1:9876"],
         ["-namesrvAddr=127.0.0.1:9876"], ["--namesrv", "127.0.0.1:9876"], ["--nam=127.0.0.1:9876"],
         ["-n", '"127.0.0.1:9876"'], ["--namesrvAddr", "127.0.0.1:9876", "--"], ["-namesrvAddr127.0.0.1:9876"],
+        ["--namesrv-addr", "127.0.0.1:9876"],
     ],
 )  # fmt: skip
 def test_every_spelling_of_an_option_is_read(tool: Tool, args: list[str]) -> None:

@@ -15,6 +15,7 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_json
+from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
 from namekeeper.errors import NamekeeperError
 
@@ -23,8 +24,10 @@ __all__ = ["audit"]
 _END_MS = 2**62
 
 
-@click.command("audit", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--since", default="1 day ago", show_default=True, metavar="TIME", help=AT_HELP)
+@click.command("audit", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--since", "--from", "since", default="1 day ago", show_default=True, metavar="TIME", help=AT_HELP
+)
 @click.option("--to", "to_text", metavar="TIME", help="By default the last that is known.")
 @history_options
 def audit(  # noqa: PLR0913 - one for each option

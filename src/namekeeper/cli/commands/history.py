@@ -20,6 +20,7 @@ from namekeeper.cli.history import (
     take_zone,
 )
 from namekeeper.cli.output import echo, note
+from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
 from namekeeper.clock import SystemClock
 from namekeeper.common.near_names import did_you_mean
@@ -33,7 +34,7 @@ POLL_SECONDS = 1.0
 _END_MS = 2**62
 
 
-@click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("history", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", metavar="[TOPIC|BROKER|ADDRESS]", required=False)
 @click.option(
     "--from", "from_text", default="1 day ago", show_default=True, metavar="TIME", help=f"{AT_HELP}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from namekeeper.cli.failure import CommandRefused
-from namekeeper.cli.output import echo
+from namekeeper.cli.output import echo, json_option
 from namekeeper.cli.render import render_json
 from namekeeper.cli.verify_text import verify_lines
 from namekeeper.errors import JournalError
@@ -28,7 +28,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 @click.command("verify", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def verify(folder: str, *, as_json: bool) -> None:
     """Check everything in DIR: no missing numbers, complete changes and checkpoints, readable files.
 

@@ -19,7 +19,7 @@ from namekeeper.cli.history import (
     take_zone,
     zone_option,
 )
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.render import render_json
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
@@ -38,7 +38,7 @@ _LINES_AT_ONCE = 1_000
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", metavar="DIR")
 @click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @zone_option
 @click.pass_context
 def replay(

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from namekeeper.cli.failure import CommandRefused
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.render import render_json
 from namekeeper.common.printable import printable_json
 from namekeeper.errors import JournalError
@@ -33,7 +33,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 @click.command("ls", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def ls(folder: str, *, as_json: bool) -> None:
     """List the segments in DIR: when their boot began, which records they hold, their size."""
     rows = [(name, _size(folder, name)) for name in _segments(folder)]

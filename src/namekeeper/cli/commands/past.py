@@ -20,6 +20,7 @@ from namekeeper.cli.history import (
     take_zone,
 )
 from namekeeper.cli.output import echo, note
+from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
@@ -34,7 +35,7 @@ HOST = "127.0.0.1"
 """Default address: today's clients must not find old routes by accident."""
 
 
-@click.command("past", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("past", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
 @click.option("--namesrv", metavar="ID", help="Which name server, if there are several.")
 @click.option(

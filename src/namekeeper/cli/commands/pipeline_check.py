@@ -4,7 +4,7 @@ import json
 
 import click
 
-from namekeeper.cli.output import echo
+from namekeeper.cli.output import echo, json_option
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
 from namekeeper.common.printable import printable_json
 from namekeeper.pipeline.checks.findings import exit_code_of, lines_of
@@ -14,7 +14,7 @@ __all__ = ["check"]
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--warehouse", required=True, metavar="URI", help="The warehouse.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @session_options
 @click.pass_context
 def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: MakeSession) -> None:

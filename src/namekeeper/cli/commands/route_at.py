@@ -16,6 +16,7 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_route_list
+from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
@@ -24,7 +25,7 @@ from namekeeper.journal.reading.coverage import Knowledge
 __all__ = ["route_at"]
 
 
-@click.command("route-at", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("route-at", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topic")
 @click.option(
     "--at", "at_text", metavar="TIME",

@@ -9,7 +9,7 @@ from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
 from namekeeper.cli.history import EXIT_NO_SUCH_NAME, take_zone, zone_option
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.tls_files import pages_tls, take_tls_files, tls_file_options
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable, printable_json
@@ -31,10 +31,10 @@ EXIT_OLD = 1
     help="Operators' HTTP ports of the name servers: 'host:port;https://host:port'.",
 )  # fmt: skip
 @click.option(
-    "--token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
+    "--token", "--http-token", "token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
     help=f"Sent as bearer token, where access rules ask for one. {rather_set('NAMEKEEPER_HTTP_TOKEN')}",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @zone_option
 @tls_file_options
 @click.pass_context

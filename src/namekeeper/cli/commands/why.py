@@ -21,6 +21,7 @@ from namekeeper.cli.history import (
     take_zone,
 )
 from namekeeper.cli.output import echo, note
+from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.errors import NamekeeperError
@@ -30,7 +31,7 @@ __all__ = ["why"]
 _NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
 
 
-@click.command("why", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("why", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topic")
 @click.option(
     "--at", "at_text", metavar="TIME",
