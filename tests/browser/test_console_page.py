@@ -106,7 +106,7 @@ window.EventSource = class { close() {} };
 const answered = window.fetch;
 let isLost = false;
 window.fetch = (address, ...more) => {
-    if (isLost || !address.startsWith("/api/broker?")) return answered(address, ...more);
+    if (isLost || !address.startsWith("api/broker?")) return answered(address, ...more);
     isLost = true;
     return Promise.reject(new TypeError("the connection broke"));
 };

@@ -114,7 +114,9 @@ class PageListener:
                 partial(_Admission, self._protocol), sock, ssl=context,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS, ssl_shutdown_timeout=GOODBYE_SECONDS,
             )  # fmt: skip
-        except OSError as error:  # a failed handshake, or a peer that left
+        except ConnectionResetError:  # a probe, or a client that gave up
+            return
+        except OSError as error:  # a failed handshake
             tls.turned_away += 1
             self._note(str(peer), str(error) or type(error).__name__)
 

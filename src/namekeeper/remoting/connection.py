@@ -27,7 +27,7 @@ from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codec import decode_frame, encode_response
 from namekeeper.wire.codes import RequestCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, ZONE_MODE, RemotingCommand, Response
-from namekeeper.wire.frames import Frame
+from namekeeper.wire.frames import HTTP_SPOKEN, Frame
 
 __all__ = ["ServerConnection"]
 
@@ -467,7 +467,9 @@ class ServerConnection(asyncio.Protocol):
 
     def _fail(self, failure: str) -> None:
         self._context.counters.protocol_errors += 1
-        self._context.log_limit.log(logging.WARNING, "closing %r: %s", self.channel, failure)
+        self._context.log_limit.log(
+            logging.WARNING, "closing %r: %s", self.channel, failure, is_frequent=failure == HTTP_SPOKEN
+        )
         self.close(ClosedBy.PROTOCOL_ERROR)
 
     def _forget_everything(self) -> None:

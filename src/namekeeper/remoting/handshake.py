@@ -91,7 +91,8 @@ class Handshakes:
         self._sniffers.discard(sniffer)
         sniffer.cancel()
         self._context.counters.connections_rejected += 1
-        self._log_limit.log(logging.INFO, "closing a new connection from %s: %s", sniffer.peer, reason)
+        if reason:
+            self._log_limit.log(logging.INFO, "closing a new connection from %s: %s", sniffer.peer, reason)
 
     def _begin_connecting(self, sniffer: ProtocolSniffer, is_tls: bool) -> None:  # noqa: FBT001 - a callback
         """Make it a connection if `tls.server.mode` allows its kind."""

@@ -10,10 +10,12 @@ __all__ = ["LogLimit"]
 LINES = 20
 """Lines of one kind in a period: enough to see a pattern, too few to fill a disk."""
 PERIOD_SECONDS = 60.0
+FREQUENT_SECONDS = 3_600.0
+"""Period of what a probe causes every few seconds for months: it has one line."""
 
-_Kind = tuple[int, str, type[BaseException] | None]
-"""Level, message before its arguments are filled in, type of the error: all three are fixed by our code, so
-there are few kinds."""
+_Kind = tuple[int, str, type[BaseException] | None, bool]
+"""Level, message before its arguments are filled in, type of the error, whether it is frequent: all of these
+are fixed by our code, so there are few kinds."""
 
 
 class _LogPeriod(Struct):
@@ -37,12 +39,24 @@ class LogLimit:
         self._logger = logger
         self._periods: dict[_Kind, _LogPeriod] = {}
 
-    def log(self, level: int, message: str, *args: object, error: BaseException | None = None) -> None:
-        """Log like `Logger.log`, with the traceback of `error` if there is one; needs a running loop.
+    def log(
+        self,
+        level: int,
+        message: str,
+        *args: object,
+        error: BaseException | None = None,
+        is_frequent: bool = False,
+    ) -> None:
+        """Log like `Logger.log`; needs a running loop.
 
-        `message` must be fixed: what varies belongs in `args`.
+        Args:
+            level: as there.
+            message: must be fixed; what varies belongs in `args`.
+            args: as there.
+            error: whose traceback is logged, too.
+            is_frequent: whether probes cause it, so that one line in an hour has to do.
         """
-        kind = (level, message, type(error) if error is not None else None)
+        kind = (level, message, type(error) if error is not None else None, is_frequent)
         period = self._periods.get(kind)
         if period is None:
             period = self._periods[kind] = _LogPeriod()
@@ -50,9 +64,9 @@ class LogLimit:
         if now >= period.ends:
             if period.held_back:
                 self._logger.warning("%d lines like the next one were left out", period.held_back)
-            period.ends = now + PERIOD_SECONDS
+            period.ends = now + (FREQUENT_SECONDS if is_frequent else PERIOD_SECONDS)
             period.lines = period.held_back = 0
-        if period.lines >= LINES:
+        if period.lines >= (1 if is_frequent else LINES):
             period.held_back += 1
             return
         period.lines += 1

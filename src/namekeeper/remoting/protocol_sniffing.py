@@ -23,6 +23,7 @@ limit."""
 class ProtocolSniffer:
     """Watches a socket until its protocol is known; then calls `on_ready`, or `on_rejected` with the reason.
 
+    The reason is empty if the peer has left.
     After `cancel` neither is called.
     """
 
@@ -68,6 +69,9 @@ class ProtocolSniffer:
             is_tls = self._examine()
         except BlockingIOError:
             self._watch()
+        except ConnectionError:  # a probe, or a client that gave up
+            self._unwatch()
+            self._on_rejected(self, "")
         except (OSError, ProtocolError) as error:
             self._unwatch()
             self._on_rejected(self, str(error))

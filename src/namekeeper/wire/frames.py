@@ -5,7 +5,7 @@ from struct import Struct
 
 from namekeeper.errors import ProtocolError
 
-__all__ = ["DEFAULT_MAX_FRAME_BYTES", "MAX_HEADER_BYTES", "Frame", "FrameDecoder"]
+__all__ = ["DEFAULT_MAX_FRAME_BYTES", "HTTP_SPOKEN", "MAX_HEADER_BYTES", "Frame", "FrameDecoder"]
 
 DEFAULT_MAX_FRAME_BYTES = 16_777_216
 """Java's `com.rocketmq.remoting.frameMaxLength`: bounds a frame with its length field."""
@@ -32,6 +32,9 @@ _LENGTH_BYTES = 4
 _MIN_LENGTH = 4
 _HEADER_LENGTH_MASK = 0xFF_FFFF
 _JSON = 0
+_HTTP_STARTS = frozenset({b"GET ", b"HEAD", b"OPTI", b"POST", b"PUT ", b"CONN"})
+HTTP_SPOKEN = "it speaks HTTP: the port for probes and pages is httpPort"
+"""The failure of a peer that sends a request of HTTP."""
 
 
 Frame = tuple[int, bytes, bytes]
@@ -123,6 +126,8 @@ class FrameDecoder:
         if start + _LENGTH_BYTES <= len(data):
             (length,) = _LENGTH(data, start)
             if not _MIN_LENGTH <= length <= self._max_length:
+                if bytes(data[start : start + _LENGTH_BYTES]) in _HTTP_STARTS:
+                    raise ProtocolError(HTTP_SPOKEN)
                 raise ProtocolError(f"bad frame: length {length}, not {_MIN_LENGTH} to {self._max_length}")
             self._wanted = self.announced = _LENGTH_BYTES + length
 

@@ -107,7 +107,7 @@ async def test_a_page_is_told_of_all_its_modules_at_once(site):
     async with running(site):
         page = (await site.get("/"))[1]
         modules = {path for path, (_, _, kind) in PAGE_FILES.items() if kind == "text/javascript"}
-        assert {path for path in modules if f'"{path}"' not in page} == set()
+        assert {path for path in modules if f'"{path[1:]}"' not in page} == set()
 
 
 async def test_what_a_journal_held_last_is_there_while_it_is_not_read_yet(site, monkeypatch):

@@ -48,3 +48,11 @@ async def test_errors_of_one_type_never_silence_those_of_another(caplog):
     limit.log(logging.ERROR, "request failed", error=KeyError("once"))
     assert len(caplog.records) == module.LINES + 1
     assert isinstance(caplog.records[-1].exc_info[1], KeyError)
+
+
+async def test_what_probes_cause_has_one_line_in_an_hour(caplog):
+    limit = LogLimit(log)
+    for n in range(5):
+        limit.log(logging.WARNING, "a probe %d", n, is_frequent=True)
+    limit.log(logging.WARNING, "a probe %d", 9)
+    assert [record.getMessage() for record in caplog.records] == ["a probe 0", "a probe 9"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, request
-from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, MAX_HEADER_BYTES, FrameDecoder
+from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, HTTP_SPOKEN, MAX_HEADER_BYTES, FrameDecoder
 from tests.unit.wire.commands import binary_commands, json_commands
 
 ROUTE = encode_command(request(105, {"topic": "T"}, opaque=7))
@@ -187,6 +187,15 @@ def test_the_largest_length_is_waited_for():
 
 def test_a_frame_of_exactly_the_limit_is_read():
     assert CommandDecoder(len(ROUTE)).feed(ROUTE) != []
+
+
+@pytest.mark.parametrize(
+    "line", [b"GET / HTTP/1.1", b"OPTIONS / HTTP/1.0", b"HEAD /healthz", b"POST /x", b"CONNECT a:1"]
+)
+def test_a_request_of_http_is_named_as_one(line):
+    decoder = CommandDecoder()
+    assert decoder.feed(line) == []
+    assert decoder.frames.failure == HTTP_SPOKEN
 
 
 @pytest.mark.parametrize("length", [LIMIT + 1, 2**31 - 1, 0, 1, 3, -1, -(2**31)])

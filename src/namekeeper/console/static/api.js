@@ -1,4 +1,5 @@
 // What the console says: values of a view, and when they have changed.
+// All addresses are relative: a proxy may serve the page below a path of its own.
 
 export class Problem extends Error {
   constructor(text, status) {
@@ -11,7 +12,7 @@ const GONE = "the console does not answer: is it still running?";
 
 export const ask = async (view, query = {}, signal = undefined) => {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  const address = `/api/${view}?${new URLSearchParams(given)}`;
+  const address = `api/${view}?${new URLSearchParams(given)}`;
   let answer;
   try {
     answer = await fetch(address, { signal });
@@ -26,7 +27,7 @@ export const ask = async (view, query = {}, signal = undefined) => {
 
 // The token comes behind the # of an address, which no server sees and no log keeps.
 export const login = async (token) => {
-  const answer = await fetch("/api/login", { method: "POST", body: token });
+  const answer = await fetch("api/login", { method: "POST", body: token });
   if (!answer.ok) throw new Problem((await answer.json()).problem, answer.status);
 };
 
@@ -50,7 +51,7 @@ export const follow = (tell) => {
     timer = setTimeout(again, SILENCE_MS);
   };
   const open = () => {
-    source = new EventSource("/api/events");
+    source = new EventSource("api/events");
     source.onmessage = (event) => { heard(); tell(Number(event.data)); };
     source.onerror = again;
     heard();

@@ -21,7 +21,7 @@ const address = ({ view, ...params }) => {
     query.set(name, ms === null ? value : iso(ms));
   });
   const text = query.toString();
-  return text ? `/?${text}` : "/";
+  return text ? `?${text}` : "./";
 };
 const read = () => {
   const { view = "now", ...params } = Object.fromEntries(new URLSearchParams(location.search));
