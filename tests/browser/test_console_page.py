@@ -143,7 +143,7 @@ def test_a_journal_that_is_still_being_read_is_no_trouble(browser: Any, site: An
             "ns-2_9876 is shown as it was last: its journal is being read, 1,200 of 3,000 parts",
         ):
             page.locator(".headlines li.notice").get_by_text(text, exact=True).wait_for()
-        assert "no queue to write to" in page.locator(".headlines li.bad").inner_text()
+        assert "no queue to write to" in page.locator(".headlines").inner_text()
         page.unroute_all(behavior="ignoreErrors")
 
 
