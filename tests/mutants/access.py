@@ -93,9 +93,17 @@ ACCESS_MUTANTS = (
     Mutant(
         "signature-of-another-user",
         "access/signature.py",
-        "    secret_keys = keys.get(user)\n",
-        "    secret_keys = next(iter(keys.values()), None)\n",
+        "    secret_keys = keys.get(user, ())\n",
+        "    secret_keys = next(iter(keys.values()), ())\n",
         "a user is proved by a key of that user",
+        ("access/test_signature.py",),
+    ),
+    Mutant(
+        "strangers-are-refused-sooner-than-users",
+        "access/signature.py",
+        "range(max(map(len, keys.values()), default=0) - len(secret_keys))",
+        "range(0)",
+        "a wrong signature takes as long whether or not the user exists",
         ("access/test_signature.py",),
     ),
     Mutant(

@@ -736,8 +736,8 @@ SERVING_MUTANTS = (
     Mutant(
         "one-limit-for-all-lines",
         "remoting/log_limit.py",
-        "kind = (level, message, type(error) if error is not None else None)",
-        'kind = (level, "", None)',
+        "kind = (level, message, type(error) if error is not None else None, is_frequent)",
+        'kind = (level, "", None, is_frequent)',
         "a flood of one kind of line never silences another",
         ("remoting/test_log_limit.py",),
     ),

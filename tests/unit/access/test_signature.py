@@ -1,5 +1,6 @@
 import pytest
 
+from namekeeper.access import signature
 from namekeeper.access.signature import ANONYMOUS, sign, signature_of, signer_of, user_of_key
 
 REGISTER = {
@@ -117,3 +118,22 @@ def test_a_secret_key_is_its_users_and_nobody_elses():
     assert user_of_key("", KEYS) is None
     assert user_of_key("ne", KEYS) is None
     assert user_of_key("\udc80", KEYS) is None
+
+
+def test_a_wrong_signature_takes_as_long_whether_or_not_the_user_exists(monkeypatch):
+    """A large body showed it: a stranger was refused before the body was hashed."""
+    hashed = []
+    digest = signature.hmac.digest
+    monkeypatch.setattr(
+        signature.hmac,
+        "digest",
+        lambda key, content, kind: (hashed.append(len(content)), digest(key, content, kind))[1],
+    )
+    keys = {"one": ("secret",), "two": ("old", "new")}
+    seen = []
+    for user in ("one", "two", "who"):
+        hashed.clear()
+        assert signature.signer_of({"AccessKey": user, "Signature": "wrong"}, b"x" * 1_000, keys).user is None
+        seen.append(list(hashed))
+    assert len(seen[0]) == 2
+    assert seen[0] == seen[1] == seen[2]
