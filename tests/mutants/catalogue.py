@@ -113,8 +113,8 @@ MUTANTS = (
     Mutant(
         "arrival-is-no-sign-of-life",
         "route/registration.py",
-        "        tables.note_arrival(self.key, now)\n",
-        "",
+        "            tables.note_arrival(self.key, now)\n",
+        "            pass\n",
         "a registration counts as life when its frame is complete, however long it waits",
         (ROUTE + "registration.py",),
     ),
@@ -155,7 +155,7 @@ MUTANTS = (
     Mutant(
         "build-not-repeated",
         "route/registration.py",
-        "if self._is_closed() or assess(tables, self.header, content, self._protected_from) == assessment:",
+        "if self._is_closed() or assess(tables, self.header, content, self._sender) == assessment:",
         "if True:",
         "rows are built again when what they depend on changed meanwhile",
         (ROUTE + "registration.py",),

@@ -34,7 +34,9 @@ ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, C
 class EffectCounters:
     """Counters of changes of the tables since the start, for /metrics."""
 
-    __slots__ = ("closed_by", "from_unknown_networks", "gone", "heartbeats", "kv_changes", "registrations")
+    __slots__ = (
+        "closed_by", "from_unknown_networks", "gone", "heartbeats", "kept_out", "kv_changes", "registrations",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.heartbeats = 0
@@ -43,6 +45,8 @@ class EffectCounters:
         """Number of live registrations that began."""
         self.from_unknown_networks = 0
         """Number of those that came from outside of `brokerNetworks`."""
+        self.kept_out = 0
+        """Number of registrations and unregistrations that `protectBrokerNames` refused."""
         self.kv_changes = 0
         self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
         """Number of live registrations that ended, by reason."""
@@ -101,6 +105,7 @@ class Effects:
         takeover = result.takeover if isinstance(result, RegisterResult | UnregisterResult) else ""
         if not takeover:
             return
+        self.counters.kept_out += 1
         self.journaling.kept_out(request, channel, user)
         name = f"{RequestCode(request.code).name} ({request.code})"
         self._log_limit.log(logging.WARNING, "%s from %s is refused: %s", name, channel.remote_addr, takeover)

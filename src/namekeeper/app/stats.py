@@ -110,6 +110,7 @@ class Operators:
             registrations=dict(requests.registrations),
             registration_body_bytes=requests.registration_bytes,
             from_unknown_networks=effects.from_unknown_networks,
+            kept_out=effects.kept_out,
             heartbeats=effects.heartbeats,
             unregistrations=effects.gone[Cause.UNREGISTER],
             expiries=effects.gone[Cause.EXPIRED],

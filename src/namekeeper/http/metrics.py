@@ -95,6 +95,7 @@ _COUNTERS = (
     _Plain(
         "from_unknown_networks", "unknown_network_registrations", "New brokers outside of brokerNetworks."
     ),
+    _Plain("kept_out", "protected_broker_refusals", "Requests that protectBrokerNames refused."),
     _Plain("heartbeats", "heartbeats", "Heartbeats and registrations that changed nothing."),
     _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
     _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),

@@ -136,6 +136,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     registration_body_bytes: int = 0
     from_unknown_networks: int = 0
     """Brokers that registered anew from outside of `brokerNetworks`."""
+    kept_out: int = 0
+    """Registrations and unregistrations that `protectBrokerNames` refused."""
     heartbeats: int = 0
     """904, 322 and unchanged 103."""
     unregistrations: int = 0

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-__all__ = ["DEFAULT_HEARTBEAT_TIMEOUT_MS", "MASTER_ID", "BrokerData", "BrokerKey"]
+__all__ = ["DEFAULT_HEARTBEAT_TIMEOUT_MS", "MASTER_ID", "NOBODY", "BrokerData", "BrokerKey", "Owner"]
 
 MASTER_ID = 0
 """The broker id of a master; slaves have larger ones."""
@@ -12,6 +12,29 @@ DEFAULT_HEARTBEAT_TIMEOUT_MS = 120_000
 
 BrokerKey = tuple[str, str]
 """(cluster name, broker address): identifies a live registration (protocol.md 4.1)."""
+
+
+class Owner(Struct, frozen=True):
+    """Who registered a broker, as far as its connection and its request prove that."""
+
+    host: str = ""
+    user: str = ""
+    """The user whose signature the registration had; empty: none that access rules know."""
+    certificate: str = ""
+    """The first name in the client certificate that TLS verified; empty: none."""
+
+    def may_be(self, other: "Owner") -> bool:
+        """Whether another one has the same host, user or certificate; what is not known is never the same."""
+        return any(
+            mine and mine == theirs
+            for mine, theirs in (
+                (self.host, other.host), (self.user, other.user), (self.certificate, other.certificate)
+            )
+        )  # fmt: skip
+
+
+NOBODY = Owner()
+"""Nothing is known: a row that an older release restored and recorded."""
 
 
 class BrokerData(Struct, frozen=True, rename="camel"):

@@ -63,6 +63,7 @@ KINDS: Mapping[str, Mapping[str, Member]] = {
         "gen": "long!", "new": "boolean", "ha_server_addr": "string", "timeout_ms": "long",
         "data_version": "array<long>", "channel": "long", "remote_addr": "string", "body_bytes": "long",
         "gone": "boolean", "reason": "string", "idle_ms": "long", "closed_by": "string",
+        "owner_host": "string", "owner_user": "string", "owner_certificate": "string",
     }),
     "broker_group": _members({
         "broker_name": "string!", "cluster": "string", "zone": "string", "acting_master": "boolean",

@@ -74,6 +74,7 @@ def unregister_broker(
         header.broker_name,
         channel,
         may_take_over=channel.may_take_over,
+        owner=channel.owner,
     )
     return Deferred(change, _unregister_response)
 

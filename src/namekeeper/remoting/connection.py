@@ -15,6 +15,7 @@ import logging
 from collections.abc import Container
 from typing import cast
 
+from namekeeper.access.judged import subject_of
 from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BudgetClaim
@@ -165,6 +166,7 @@ class ServerConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
         self.channel.certificate = transport.get_extra_info("peercert")
+        self.channel.certificate_name = subject_of(self.channel.certificate)
         low, high = self._context.write_buffer_bytes
         self._transport.set_write_buffer_limits(high, low)
         self._context.connections.add(self)

@@ -7,9 +7,8 @@ from msgspec import Struct
 from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.route.broker_names import NO_NAMES
-from namekeeper.route.channel import Channel
 from namekeeper.route.tables import RouteTables
-from namekeeper.route.takeover import taken_over
+from namekeeper.route.takeover import Sender, taken_over
 
 __all__ = [
     "Assessment",
@@ -49,7 +48,7 @@ def assess(
     tables: RouteTables,
     header: RegisterBrokerHeader,
     body: RegistrationBody,
-    channel: Channel | None = None,
+    sender: Sender | None = None,
 ) -> Assessment:
     """Assess a registration on the tables as they are now; this changes nothing.
 
@@ -57,7 +56,7 @@ def assess(
         tables: read, not changed.
         header: what the registration claims to be.
         body: its topics.
-        channel: the connection that it came over; None is not compared with anybody.
+        sender: who sent it; None may take the place of any broker.
     """
     group = tables.broker_addr_table.get(header.broker_name)
     addrs = addrs_without_other_ids(group, header)
@@ -66,7 +65,7 @@ def assess(
     live = tables.broker_live_table.get((header.cluster_name, header.broker_addr))
     version_differs = live is None or live.data_version != body.data_version
     is_stale = _is_stale(tables, held_by, header, body)
-    takeover = taken_over(tables, header, channel)
+    takeover = taken_over(tables, header, sender)
     is_stale = is_stale and not takeover
     limit = "" if is_stale or takeover else _limit_reached(tables, header, addrs, body)
     is_prime_slave = is_prime(header, addrs)

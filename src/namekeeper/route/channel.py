@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Any
 
-from namekeeper.model.broker import BrokerKey
+from namekeeper.model.broker import BrokerKey, Owner
 
-__all__ = ["Channel", "ClosedBy"]
+__all__ = ["Channel", "ClosedBy", "host_of"]
 
 MAX_CARRIED_BYTES = 64 * 1024
 """Memory for the brokers that one connection spoke for, some 200; a real one speaks for one."""
@@ -48,6 +48,7 @@ class Channel:
         "access",
         "carried",
         "certificate",
+        "certificate_name",
         "channel_id",
         "closed_by",
         "is_open",
@@ -65,6 +66,8 @@ class Channel:
         """The peer's socket address, or the one in a trusted PROXY header."""
         self.certificate: Mapping[str, Any] | None = None
         """The peer's certificate as `ssl` shows it, if TLS has asked for one and verified it."""
+        self.certificate_name = ""
+        """The first name in that certificate; empty if there is none."""
         self.access: Any = None
         """What access control keeps of the peer; None before its first request, and without rules."""
         self.user = ""
@@ -89,7 +92,12 @@ class Channel:
     @property
     def host(self) -> str:
         """The peer's address without its port: all connections from one host are one peer."""
-        return self.remote_addr.rpartition(":")[0]
+        return host_of(self.remote_addr)
+
+    @property
+    def owner(self) -> Owner:
+        """Who sent the request that is handled now."""
+        return Owner(self.host, self.user, self.certificate_name)
 
     def __repr__(self) -> str:
         return f"Channel({self.channel_id}, {self.remote_addr})"
@@ -111,6 +119,11 @@ class Channel:
                 oldest = next(iter(self.carried))
                 del self.carried[oldest]
                 self._carried_bytes -= _bytes(oldest)
+
+
+def host_of(remote_addr: str) -> str:
+    """The address of a peer without its port."""
+    return remote_addr.rpartition(":")[0]
 
 
 def _bytes(broker: BrokerKey) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
-from namekeeper.model.broker import MASTER_ID, BrokerData
+from namekeeper.model.broker import MASTER_ID, BrokerData, Owner
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.version import DataVersion
 from namekeeper.route.assessment import Assessment, addrs_without_other_ids
@@ -74,6 +74,7 @@ class Commit:
         header: RegisterBrokerHeader,
         channel: Channel,
         *,
+        owner: Owner,
         body: RegistrationBody,
         assessment: Assessment,
     ) -> None:
@@ -82,6 +83,7 @@ class Commit:
         self._header = header
         self._key = (header.cluster_name, header.broker_addr)
         self._channel = channel
+        self._owner = owner
         self._body = body
         self._assessment = assessment
 
@@ -105,6 +107,7 @@ class Commit:
             self._edit,
             header,
             self._channel,
+            owner=self._owner,
             data_version=self._body.data_version,
             body_bytes=self._body.wire_bytes,
         )
@@ -211,6 +214,7 @@ def put_live(
     header: RegisterBrokerHeader,
     channel: Channel,
     *,
+    owner: Owner,
     data_version: DataVersion,
     body_bytes: int,
 ) -> None:
@@ -218,7 +222,7 @@ def put_live(
     tables, key = edit.tables, (header.cluster_name, header.broker_addr)
     live = tables.broker_live_table.get(key)
     is_new = live is None or not live.is_continued_by(header, channel)
-    if live is not None and not is_new and _has_recorded(live, header, data_version):
+    if live is not None and not is_new and _has_recorded(live, header, data_version, owner):
         edit.apply(live.heard(edit.now, is_registration=True, body_bytes=body_bytes))
         return
     event = BrokerLiveChanged(
@@ -235,6 +239,7 @@ def put_live(
         is_new=is_new,
         gap_ms=0 if live is None or is_new else live.gap_ms(edit.now),
         body_bytes=body_bytes,
+        owner=owner,
     )
     edit.apply(event, channel)
 
@@ -253,9 +258,12 @@ def master_of(tables: RouteTables, header: RegisterBrokerHeader) -> RegisterResu
     return RegisterResult(master_addr=master_addr, ha_server_addr=master.ha_server_addr)
 
 
-def _has_recorded(live: BrokerLiveInfo, header: RegisterBrokerHeader, data_version: DataVersion) -> bool:
+def _has_recorded(
+    live: BrokerLiveInfo, header: RegisterBrokerHeader, data_version: DataVersion, owner: Owner
+) -> bool:
     return (
         live.data_version == data_version
+        and live.owner == owner
         and live.ha_server_addr == header.ha_server_addr
         and live.heartbeat_timeout_ms == header.heartbeat_timeout_ms
     )

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from namekeeper.model.broker import BrokerData
+from namekeeper.model.broker import NOBODY, BrokerData, Owner
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
 from namekeeper.model.version import DataVersion
@@ -89,6 +89,8 @@ class BrokerLiveChanged(Struct, frozen=True, tag=True):
     """Size of the registration's body on the wire."""
     idle_ms: int = 0
     """Of a restored row, and of a row of a checkpoint: ms since it was last heard, at least 1; else 0."""
+    owner: Owner = NOBODY
+    """Who registered it (protectBrokerNames)."""
 
 
 class BrokerLiveGone(Struct, frozen=True, tag=True):

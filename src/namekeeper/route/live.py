@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from namekeeper.model.broker import BrokerKey
+from namekeeper.model.broker import NOBODY, BrokerKey, Owner
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.model.version import DataVersion
@@ -80,6 +80,8 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
     last_update_timestamp: int = 0
     """Wall time of the last refresh."""
     applied_bodies: AppliedBodies = field(default_factory=AppliedBodies)
+    owner: Owner = NOBODY
+    """Who sent the newest registration that an event records."""
     has_full_table: bool = False
     """Whether the broker has registered other than single topics; until then 322 answers it "changed".
 
@@ -187,6 +189,7 @@ class BrokerLiveTable:
         info.ha_server_addr = event.ha_server_addr
         info.heartbeat_timeout_ms = event.heartbeat_timeout_ms
         info.data_version = event.data_version
+        info.owner = event.owner
         if now is not None:
             _refresh(info, Now(now.wall_ms - event.idle_ms, now.mono_ms - event.idle_ms))
         return info

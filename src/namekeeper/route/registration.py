@@ -23,6 +23,7 @@ from namekeeper.route.live import AppliedAs
 from namekeeper.route.removal import trim_index, trim_removed
 from namekeeper.route.rows import ROWS_BY_SPEC
 from namekeeper.route.tables import RouteTables
+from namekeeper.route.takeover import Sender, taken_over
 
 __all__ = ["RegisterBroker"]
 
@@ -58,7 +59,8 @@ class RegisterBroker:
         """
         self.header = header
         self.channel = channel
-        self._protected_from = None if channel.may_take_over else channel
+        self._owner = channel.owner
+        self._sender = None if channel.may_take_over else Sender(channel, self._owner)
         self._body = body
         self._version = version
         self._decode = decode
@@ -85,9 +87,13 @@ class RegisterBroker:
         return {self.header.broker_name} if live is None else {self.header.broker_name, live.broker_name}
 
     def arrive(self, tables: RouteTables, now: Now) -> None:
-        """Refresh the live registration now that the frame is complete, however long the change waits."""
+        """Refresh the live registration now that the frame is complete, however long the change waits.
+
+        A stranger does not refresh it: otherwise a protected broker that is gone would never expire.
+        """
         self.channel.note_carried(self.key, gen=tables.gen)
-        tables.note_arrival(self.key, now)
+        if not taken_over(tables, self.header, self._sender):
+            tables.note_arrival(self.key, now)
 
     def build(self, tables: RouteTables) -> Iterator[None]:
         """Decode the body and build the rows, unless the body can be skipped or the connection is closed."""
@@ -104,10 +110,10 @@ class RegisterBroker:
             return
         content = structs.replace(decoded, wire_bytes=len(self._body))
         while True:
-            assessment = assess(tables, self.header, content, self._protected_from)
+            assessment = assess(tables, self.header, content, self._sender)
             if assessment.contributes:
                 self._built = yield from self._build(tables, content, assessment)
-            if self._is_closed() or assess(tables, self.header, content, self._protected_from) == assessment:
+            if self._is_closed() or assess(tables, self.header, content, self._sender) == assessment:
                 break
             yield from self._take_back(tables)
         self._content, self._assessment = content, assessment
@@ -121,7 +127,9 @@ class RegisterBroker:
         content, assessment = self._content, self._assessment
         if content is None or assessment is None:
             return self._refresh(edit)
-        commit = Commit(edit, self.header, self.channel, body=content, assessment=assessment)
+        commit = Commit(
+            edit, self.header, self.channel, owner=self._owner, body=content, assessment=assessment
+        )
         result = commit.make_visible(self._built)
         if not assessment.is_stale and not assessment.is_refused:
             self._remember(tables, content, assessment)
@@ -236,7 +244,10 @@ class RegisterBroker:
     def _refresh(self, edit: Edit) -> Applied[RegisterResult]:
         live = edit.tables.broker_live_table.get(self.key)
         assert live is not None
-        put_live(edit, self.header, self.channel, data_version=live.data_version, body_bytes=len(self._body))
+        put_live(
+            edit, self.header, self.channel,
+            owner=self._owner, data_version=live.data_version, body_bytes=len(self._body),
+        )  # fmt: skip
         master = master_of(edit.tables, self.header)
         return edit.applied(structs.replace(master, outcome="short_cut"))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey
+from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey, Owner
 from namekeeper.model.now import Now
 from namekeeper.route.broker_names import BrokerNames
 from namekeeper.route.change import Applied, Edit, OneStep
@@ -29,7 +29,7 @@ from namekeeper.route.events import (
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.rows import without_write
 from namekeeper.route.tables import RouteTables
-from namekeeper.route.takeover import unregistered
+from namekeeper.route.takeover import Sender, unregistered
 
 __all__ = [
     "EndOfRegistration",
@@ -75,6 +75,8 @@ class UnregisterBroker(Removal, Struct, frozen=True):
     cause: Cause = Cause.UNREGISTER
     may_take_over: bool = False
     """Whether it may end a live broker of another host (protectBrokerNames)."""
+    owner: Owner | None = None
+    """Who asks; None: whoever the connection proves."""
 
     @property
     def remote_addr(self) -> str | None:
@@ -90,8 +92,8 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         """Remove the address from its group, unless the live registration is newer, or of another host."""
         edit = Edit(tables, now)
         broker_names = sorted(self.touches(tables))
-        channel = None if self.may_take_over else self.channel
-        takeover = unregistered(tables, (self.cluster_name, self.broker_addr), broker_names, channel)
+        sender = None if self.may_take_over else Sender(self.channel, self.owner or self.channel.owner)
+        takeover = unregistered(tables, (self.cluster_name, self.broker_addr), broker_names, sender)
         if not takeover and not self.is_stale(tables):
             for broker_name in broker_names:
                 leave_group(edit, broker_name, self.broker_addr, self.cause)

@@ -84,4 +84,5 @@ def _restored(live: BrokerLiveInfo, gen: int, idle_ms: int) -> BrokerLiveChanged
         gen=gen,
         is_new=True,
         idle_ms=idle_ms,
+        owner=live.owner,
     )

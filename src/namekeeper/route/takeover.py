@@ -2,25 +2,35 @@
 
 from collections.abc import Iterable
 
-from namekeeper.model.broker import BrokerKey
+from msgspec import Struct, structs
+
+from namekeeper.model.broker import NOBODY, BrokerKey, Owner
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.route.channel import Channel
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["taken_over", "unregistered"]
+__all__ = ["Sender", "taken_over", "unregistered"]
 
 
-def taken_over(tables: RouteTables, header: RegisterBrokerHeader, channel: Channel | None) -> str:
+class Sender(Struct, frozen=True):
+    """Who sent a request, to be compared with the owners of live brokers."""
+
+    channel: Channel
+    owner: Owner
+    """What its connection proves, and the user of that request."""
+
+
+def taken_over(tables: RouteTables, header: RegisterBrokerHeader, sender: Sender | None) -> str:
     """The live broker of another host that a registration would end, in words; empty if none."""
-    return _of_another_host(tables, _held(tables, header), channel)
+    return _of_another_host(tables, _held(tables, header), sender)
 
 
 def unregistered(
-    tables: RouteTables, key: BrokerKey, broker_names: Iterable[str], channel: Channel | None
+    tables: RouteTables, key: BrokerKey, broker_names: Iterable[str], sender: Sender | None
 ) -> str:
     """The live broker of another host that an unregistration would end, in words; empty if none."""
-    return _of_another_host(tables, _at_address(tables, key, broker_names), channel)
+    return _of_another_host(tables, _at_address(tables, key, broker_names), sender)
 
 
 def _held(tables: RouteTables, header: RegisterBrokerHeader) -> Iterable[BrokerLiveInfo]:
@@ -43,19 +53,23 @@ def _at_address(tables: RouteTables, key: BrokerKey, broker_names: Iterable[str]
                 yield each
 
 
-def _of_another_host(tables: RouteTables, brokers: Iterable[BrokerLiveInfo], channel: Channel | None) -> str:
-    if not tables.rules.protect_broker_names or channel is None:
+def _of_another_host(tables: RouteTables, brokers: Iterable[BrokerLiveInfo], sender: Sender | None) -> str:
+    if not tables.rules.protect_broker_names or sender is None:
         return ""
     for live in brokers:
-        if _is_of_another_host(live, channel):
+        if _is_of_another_host(live, sender):
             return f"{live.broker_addr} is live and was registered by another host (protectBrokerNames)"
     return ""
 
 
-def _is_of_another_host(live: BrokerLiveInfo, channel: Channel) -> bool:
-    """Whether a live broker was registered by another host, over a connection that is still open.
+def _is_of_another_host(live: BrokerLiveInfo, sender: Sender) -> bool:
+    """Whether a live broker belongs to somebody else, by host, user and certificate.
 
-    A broker that was restored after a restart has no connection, so any host may register it.
+    A restored broker has no connection and keeps its owner until it expires. One whose connection is closed
+    is about to end, so any host may register it.
     """
     own = live.channel
-    return own is not None and own.is_open and own is not channel and own.host != channel.host
+    owner = live.owner if own is None else structs.replace(live.owner, host=own.host)
+    if own is sender.channel or (own is not None and not own.is_open) or owner == NOBODY:
+        return False
+    return not owner.may_be(sender.owner)

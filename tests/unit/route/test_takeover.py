@@ -2,16 +2,23 @@
 
 import pytest
 
+from namekeeper.model.broker import NOBODY
 from namekeeper.route.channel import Channel
-from namekeeper.route.tables import RouteRules
-from namekeeper.route.takeover import taken_over
-from tests.support.server.builders import World, body, header, unregister
+from namekeeper.route.restore import RestoreRoutes
+from namekeeper.route.tables import RouteRules, RouteTables
+from namekeeper.route.takeover import Sender, taken_over
+from tests.support.server.builders import World, at, body, header, unregister
 
 OWN, OTHER = "10.0.0.1:10911", "10.0.0.9:10911"
 
 
 def over(host: str, number: int = 1) -> Channel:
     return Channel(number, f"{host}:{5000 + number}")
+
+
+def sender(host: str) -> Sender:
+    channel = over(host)
+    return Sender(channel, channel.owner)
 
 
 @pytest.fixture
@@ -50,23 +57,88 @@ def test_its_own_host_may_over_another_connection(world, claim):
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_anybody_may_when_it_is_gone_and_without_the_rule(world, claim):
-    assert taken_over(world.tables, CLAIMS[claim], over("10.9.9.9")) != ""
+    assert taken_over(world.tables, CLAIMS[claim], sender("10.9.9.9")) != ""
     world.live().channel.is_open = False
-    assert taken_over(world.tables, CLAIMS[claim], over("10.9.9.9")) == ""
+    assert taken_over(world.tables, CLAIMS[claim], sender("10.9.9.9")) == ""
     world.live().channel.is_open = True
     world.tables.rules = RouteRules()
-    assert taken_over(world.tables, CLAIMS[claim], over("10.9.9.9")) == ""
+    assert taken_over(world.tables, CLAIMS[claim], sender("10.9.9.9")) == ""
 
 
 def test_another_id_and_another_name_are_free(world):
     slave = header(addr=OTHER, broker_id=1)
-    assert taken_over(world.tables, slave, over("10.9.9.9")) == ""
-    assert taken_over(world.tables, header(name="broker-b", addr=OTHER), over("10.9.9.9")) == ""
+    assert taken_over(world.tables, slave, sender("10.9.9.9")) == ""
+    assert taken_over(world.tables, header(name="broker-b", addr=OTHER), sender("10.9.9.9")) == ""
 
 
-def test_a_restored_broker_has_no_host_yet(world):
-    world.live().channel = None
-    assert taken_over(world.tables, header(), over("10.9.9.9")) == ""
+def restored(world: World, idle_ms: int = 1) -> World:
+    """The same broker after a restart of the name server."""
+    after = World(RouteTables(RouteRules(protect_broker_names=True)))
+    tables = RouteTables()
+    tables.apply_all(world.events)
+    after.submit(RestoreRoutes(tables, {live.key: idle_ms for live in tables.broker_live_table}))
+    assert after.live().channel is None
+    return after
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("restarts", [1, 2])
+def test_a_restored_broker_belongs_to_the_host_that_registered_it(world, claim, restarts):
+    for _ in range(restarts):
+        world = restored(world)
+    content = body(["T1", "T9"], version=9)
+    assert world.register(CLAIMS[claim], content, over=over("10.9.9.9", 2)).is_refused
+    assert world.tables.rows_of("T9") == []
+    assert not world.register(CLAIMS[claim], content, over=over("10.0.0.1", 3)).is_refused
+
+
+def test_another_id_of_a_restored_group_is_free(world):
+    world = restored(world)
+    assert not world.register(header(addr=OTHER, broker_id=1), over=over("10.9.9.9", 2)).is_refused
+
+
+def test_a_restored_broker_is_protected_until_it_expires(world):
+    world = restored(world, idle_ms=100_000)
+    world.now = at(20)
+    world.scan()
+    assert world.register(over=over("10.9.9.9", 2)).is_refused
+    world.now = at(21)
+    world.scan()
+    assert not world.register(over=over("10.9.9.9", 2)).is_refused
+
+
+def test_a_row_whose_owner_nobody_recorded_is_free(world):
+    """Of a journal of an older release, which had restored it before."""
+    world = restored(world)
+    world.live().owner = NOBODY
+    assert not world.register(over=over("10.9.9.9", 2)).is_refused
+
+
+@pytest.mark.parametrize("is_restored", [False, True])
+@pytest.mark.parametrize("proof", [{"user": "prod"}, {"certificate_name": "CN=broker-a"}])
+def test_the_same_user_or_certificate_may_from_another_host(proof, is_restored):
+    def proving(host: str, number: int, **proof: str) -> Channel:
+        channel = over(host, number)
+        for name, value in proof.items():
+            setattr(channel, name, value)
+        return channel
+
+    world = World(RouteTables(RouteRules(protect_broker_names=True)))
+    world.starts_elsewhere = False
+    world.register(over=proving("10.0.0.1", 1, **proof))
+    if is_restored:
+        world = restored(world)
+    assert world.register(over=over("10.9.9.9", 2)).is_refused
+    assert world.register(over=proving("10.9.9.9", 3, **dict.fromkeys(proof, "other"))).is_refused
+    assert not world.register(over=proving("10.9.9.9", 4, **proof)).is_refused
+
+
+def test_a_stranger_may_not_unregister_a_restored_broker(world):
+    world = restored(world)
+    assert world.do(unregister(over("10.9.9.9", 2))).takeover
+    assert world.live() is not None
+    assert world.do(unregister(over("10.0.0.1", 3))).takeover == ""
+    assert world.live() is None
 
 
 UNREGISTRATIONS = {

@@ -32,6 +32,7 @@ from namekeeper.journal.contract.record import (
 from namekeeper.messages.bodies import encode_mapping
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.broker_names import in_order
+from namekeeper.route.channel import host_of
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -177,6 +178,7 @@ def _put_stamp(record: Record, stamp: Stamp, seq: int) -> None:
 
 def _live_changed(event: BrokerLiveChanged) -> Iterable[Record]:
     version = event.data_version
+    owner = event.owner
     yield BrokerLive(
         cluster=event.cluster_name,
         broker_addr=event.broker_addr,
@@ -191,6 +193,9 @@ def _live_changed(event: BrokerLiveChanged) -> Iterable[Record]:
         remote_addr=event.remote_addr,
         body_bytes=event.body_bytes,
         idle_ms=event.idle_ms,
+        owner_host="" if owner.host == host_of(event.remote_addr) else owner.host,
+        owner_user=owner.user,
+        owner_certificate=owner.certificate,
     )
 
 

@@ -163,6 +163,10 @@ class BrokerLive(Record, tag="broker_live", kw_only=True):
     reason: str = ""
     idle_ms: int = 0
     closed_by: str = ""
+    owner_host: str = ""
+    """Of who registered it, if that is not the host of `remote_addr`: a restored row has no connection."""
+    owner_user: str = ""
+    owner_certificate: str = ""
 
 
 class BrokerGroup(Record, tag="broker_group", kw_only=True):

@@ -24,10 +24,10 @@ from namekeeper.journal.contract.record import (
     TopicMapping,
     TopicQueues,
 )
-from namekeeper.model.broker import BrokerData
+from namekeeper.model.broker import BrokerData, Owner
 from namekeeper.model.topic import QueueSpec
 from namekeeper.model.version import DataVersion
-from namekeeper.route.channel import Channel
+from namekeeper.route.channel import Channel, host_of
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -131,6 +131,9 @@ class State:
             gen=record.gen,
             is_new=live is None or live.gen != record.gen,
             body_bytes=record.body_bytes,
+            owner=Owner(
+                record.owner_host or host_of(record.remote_addr), record.owner_user, record.owner_certificate
+            ),
         )
 
     def _apply_kv(self, record: Kv) -> None:

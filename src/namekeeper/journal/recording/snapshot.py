@@ -95,4 +95,5 @@ def _live(live: BrokerLiveInfo, now: Now) -> BrokerLiveChanged:
         gen=live.gen,
         is_new=False,
         idle_ms=max(1, live.idle_ms(now)),
+        owner=live.owner,
     )
