@@ -19,6 +19,8 @@ __all__ = ["Housekeeping"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
+FIRST_SCAN_MS = 5_000
+"""When expired brokers are looked for first, whatever the interval is (R#9683)."""
 FIRST_KV_PRINT_S = 60.0
 LAG_SAMPLE_MS = 100
 """Interval at which the loop's delay is measured."""
@@ -27,6 +29,7 @@ SERVICE_LOOK_MS = 1_000
 KV_PRINT_LIMIT = 1_000
 """Entries that are logged each time; a line takes some 10 us, and there may be 100,000."""
 KV_PRINT_SLICE = 100
+KV_PRINT_HEAD = "-" * 56
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 UNWRITABLE_COUNT_S = 15.0
@@ -101,10 +104,12 @@ class Housekeeping:
         Never two in a row: a server that is always late still expires silent brokers.
         """
         interval_ms = self._state.settings.scan_not_active_broker_interval
+        wait_ms = FIRST_SCAN_MS
         is_left_out = False
         while True:
-            due_ms = self._clock.now().mono_ms + interval_ms
-            await asyncio.sleep(interval_ms / 1000)
+            due_ms = self._clock.now().mono_ms + wait_ms
+            await asyncio.sleep(wait_ms / 1000)
+            wait_ms = interval_ms
             lag_ms = self._clock.now().mono_ms - due_ms
             is_left_out = lag_ms > interval_ms and not is_left_out
             if not is_left_out:
@@ -159,8 +164,13 @@ class Housekeeping:
             await asyncio.sleep(KV_PRINT_S)
 
     async def log_kv_config(self) -> None:
-        """Log the first entries of the KV configuration and count the others; with pauses."""
+        """Log the first entries of the KV configuration and count the others; with pauses.
+
+        The head lines come for an empty one, too, as in Java.
+        """
         kv_config = self._state.kv_config
+        log.info(KV_PRINT_HEAD)
+        log.info("configTable SIZE: %d", len(kv_config.table))
         entries = list(islice(kv_config.entries(), KV_PRINT_LIMIT))
         left = len(kv_config) - len(entries)
         for number, entry in enumerate(entries, 1):

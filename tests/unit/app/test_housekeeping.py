@@ -218,6 +218,11 @@ async def test_the_interval_is_a_property_of_the_start(tmp_path, monkeypatch):
     async with keeping(tmp_path, monkeypatch, **flags) as house:
         house.register(heartbeat_timeout_ms=1_000)
         house.parts.connect().deliver(frame(318, b"scanNotActiveBrokerInterval=600000"))
+        await house.timers.pass_time(4.9)
+        assert house.live  # the first search comes 5 s after the start (R#9683)
+        await house.timers.pass_time(0.2)
+        assert not house.live
+        house.register(opaque=2, heartbeat_timeout_ms=1_000)
         await house.timers.pass_time(1.1)
         assert not house.live
 
@@ -246,16 +251,17 @@ async def test_how_late_timers_come_is_noted_until_it_is_asked_for(tmp_path, mon
 
 async def test_kv_entries_are_printed_after_a_minute_and_then_every_ten(house, caplog):
     house.parts.state.kv_config.put("ORDER_TOPIC_CONFIG", "T", "broker-a:4")
-    line = "configTable NS: ORDER_TOPIC_CONFIG Key: T Value: broker-a:4"
+    entry = "configTable NS: ORDER_TOPIC_CONFIG Key: T Value: broker-a:4"
+    lines = ["-" * 56, "configTable SIZE: 1", entry]
     with caplog.at_level(logging.INFO):
         await house.timers.pass_time(59)
         assert not caplog.messages
         await house.timers.pass_time(2)
-        assert caplog.messages == [line]
+        assert caplog.messages == lines
         await house.timers.pass_time(598)
-        assert caplog.messages == [line]
+        assert caplog.messages == lines
         await house.timers.pass_time(2)
-        assert caplog.messages == [line, line]
+        assert caplog.messages == lines * 2
 
 
 async def test_of_many_kv_entries_some_are_printed_with_pauses_and_the_others_counted(
@@ -278,11 +284,18 @@ async def test_of_many_kv_entries_some_are_printed_with_pauses_and_the_others_co
         counting = asyncio.create_task(count_turns())
         await house.housekeeping.log_kv_config()
         counting.cancel()
-    assert caplog.messages[0].startswith("configTable NS: ns Key: k0 Value: vvv")
-    assert caplog.messages[0].endswith("v... (5000 characters)")
-    assert len(caplog.messages) == 6
+    assert caplog.messages[:2] == ["-" * 56, "configTable SIZE: 1"]
+    assert caplog.messages[2].startswith("configTable NS: ns Key: k0 Value: vvv")
+    assert caplog.messages[2].endswith("v... (5000 characters)")
+    assert len(caplog.messages) == 8
     assert caplog.messages[-1] == "configTable: and 3 more entries"
     assert turns == 2
+
+
+async def test_the_head_of_an_empty_configuration_is_logged_too(house, caplog):
+    with caplog.at_level(logging.INFO):
+        await house.housekeeping.log_kv_config()
+    assert caplog.messages == ["-" * 56, "configTable SIZE: 0"]
 
 
 async def test_look_ups_are_refused_while_brokers_may_not_be_back(tmp_path, monkeypatch):
