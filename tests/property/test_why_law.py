@@ -239,7 +239,7 @@ def test_a_verdict_claims_what_the_server_held(chance):
 
 def test_an_end_that_is_recorded_counts_although_it_came_back_in_a_loss():
     """Of a state that was never known: its first checkpoint was lost, too."""
-    chance = Random(264)
+    chance = Random(7504)
     assert Verdict.BROKER_GONE in check_history(chance, random_history(chance, 60), 10)
 
 

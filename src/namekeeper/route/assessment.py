@@ -8,7 +8,7 @@ from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.route.broker_names import NO_NAMES
 from namekeeper.route.tables import RouteTables
-from namekeeper.route.takeover import Sender, taken_over
+from namekeeper.route.takeover import Claimant, taken_over
 
 __all__ = [
     "Assessment",
@@ -48,7 +48,7 @@ def assess(
     tables: RouteTables,
     header: RegisterBrokerHeader,
     body: RegistrationBody,
-    sender: Sender | None = None,
+    sender: Claimant | None = None,
 ) -> Assessment:
     """Assess a registration on the tables as they are now; this changes nothing.
 

@@ -23,7 +23,7 @@ from namekeeper.route.live import AppliedAs
 from namekeeper.route.removal import trim_index, trim_removed
 from namekeeper.route.rows import ROWS_BY_SPEC
 from namekeeper.route.tables import RouteTables
-from namekeeper.route.takeover import Sender, taken_over
+from namekeeper.route.takeover import Claimant, taken_over
 
 __all__ = ["RegisterBroker"]
 
@@ -60,7 +60,7 @@ class RegisterBroker:
         self.header = header
         self.channel = channel
         self._owner = channel.owner
-        self._sender = None if channel.may_take_over else Sender(channel, self._owner)
+        self._sender = None if channel.may_take_over else Claimant(channel, self._owner)
         self._body = body
         self._version = version
         self._decode = decode

@@ -29,7 +29,7 @@ from namekeeper.route.events import (
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.rows import without_write
 from namekeeper.route.tables import RouteTables
-from namekeeper.route.takeover import Sender, unregistered
+from namekeeper.route.takeover import Claimant, unregistered
 
 __all__ = [
     "EndOfRegistration",
@@ -92,7 +92,7 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         """Remove the address from its group, unless the live registration is newer, or of another host."""
         edit = Edit(tables, now)
         broker_names = sorted(self.touches(tables))
-        sender = None if self.may_take_over else Sender(self.channel, self.owner or self.channel.owner)
+        sender = None if self.may_take_over else Claimant(self.channel, self.owner or self.channel.owner)
         takeover = unregistered(tables, (self.cluster_name, self.broker_addr), broker_names, sender)
         if not takeover and not self.is_stale(tables):
             for broker_name in broker_names:

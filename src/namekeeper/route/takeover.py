@@ -10,10 +10,10 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Sender", "taken_over", "unregistered"]
+__all__ = ["Claimant", "taken_over", "unregistered"]
 
 
-class Sender(Struct, frozen=True):
+class Claimant(Struct, frozen=True):
     """Who sent a request, to be compared with the owners of live brokers."""
 
     channel: Channel
@@ -21,13 +21,13 @@ class Sender(Struct, frozen=True):
     """What its connection proves, and the user of that request."""
 
 
-def taken_over(tables: RouteTables, header: RegisterBrokerHeader, sender: Sender | None) -> str:
+def taken_over(tables: RouteTables, header: RegisterBrokerHeader, sender: Claimant | None) -> str:
     """The live broker of another host that a registration would end, in words; empty if none."""
     return _of_another_host(tables, _held(tables, header), sender)
 
 
 def unregistered(
-    tables: RouteTables, key: BrokerKey, broker_names: Iterable[str], sender: Sender | None
+    tables: RouteTables, key: BrokerKey, broker_names: Iterable[str], sender: Claimant | None
 ) -> str:
     """The live broker of another host that an unregistration would end, in words; empty if none."""
     return _of_another_host(tables, _at_address(tables, key, broker_names), sender)
@@ -53,7 +53,7 @@ def _at_address(tables: RouteTables, key: BrokerKey, broker_names: Iterable[str]
                 yield each
 
 
-def _of_another_host(tables: RouteTables, brokers: Iterable[BrokerLiveInfo], sender: Sender | None) -> str:
+def _of_another_host(tables: RouteTables, brokers: Iterable[BrokerLiveInfo], sender: Claimant | None) -> str:
     if not tables.rules.protect_broker_names or sender is None:
         return ""
     for live in brokers:
@@ -62,7 +62,7 @@ def _of_another_host(tables: RouteTables, brokers: Iterable[BrokerLiveInfo], sen
     return ""
 
 
-def _is_of_another_host(live: BrokerLiveInfo, sender: Sender) -> bool:
+def _is_of_another_host(live: BrokerLiveInfo, sender: Claimant) -> bool:
     """Whether a live broker belongs to somebody else, by host, user and certificate.
 
     A restored broker has no connection and keeps its owner until it expires. One whose connection is closed

@@ -6,7 +6,7 @@ from namekeeper.model.broker import NOBODY
 from namekeeper.route.channel import Channel
 from namekeeper.route.restore import RestoreRoutes
 from namekeeper.route.tables import RouteRules, RouteTables
-from namekeeper.route.takeover import Sender, taken_over
+from namekeeper.route.takeover import Claimant, taken_over
 from tests.support.server.builders import World, at, body, header, unregister
 
 OWN, OTHER = "10.0.0.1:10911", "10.0.0.9:10911"
@@ -16,9 +16,9 @@ def over(host: str, number: int = 1) -> Channel:
     return Channel(number, f"{host}:{5000 + number}")
 
 
-def sender(host: str) -> Sender:
+def sender(host: str) -> Claimant:
     channel = over(host)
-    return Sender(channel, channel.owner)
+    return Claimant(channel, channel.owner)
 
 
 @pytest.fixture
