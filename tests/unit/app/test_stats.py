@@ -221,4 +221,4 @@ async def test_the_loops_delay_is_told_once(tmp_path, monkeypatch):
     async with name_server(tmp_path) as server, RemotingClient():
         monkeypatch.setattr(server.housekeeping, "_max_lag_ms", 1_500)
         assert server.operators.stats().loop_lag_max_seconds == 1.5
-        assert server.operators.stats().loop_lag_max_seconds < 1.5
+        assert server.operators.stats().loop_lag_max_seconds != 1.5
