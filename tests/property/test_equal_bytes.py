@@ -1,4 +1,4 @@
-"""Equal state gives equal bytes on every name server, whatever came first (docs/decisions/0025)."""
+"""Equal state gives equal bytes on every name server, whatever came first (docs/decisions/0026)."""
 
 import json
 from typing import Any
