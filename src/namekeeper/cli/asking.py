@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from namekeeper.cli.output import echo, is_one_stream, json_option, note
 from namekeeper.cli.render import render_json
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
+from namekeeper.config.java_options import NAMESRV_ADDR, system_properties
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.request_sender import RequestSender
@@ -98,7 +100,12 @@ class JavaCommand(click.Command):
         ours += kebab.keys() - values.keys()
         values = {**kebab, **values}
         found, words = read_options(args, values, switches, ours=ours)
-        return [*(f"{name}={text}" if name in values else name for name, text in found), *words]
+        repeated = {param.opts[-1] for param in options if param.multiple}
+        # Java takes the first value of an option that is given twice.
+        first = [
+            each for at, each in enumerate(found) if each[0] in repeated or each[0] not in dict(found[:at])
+        ]
+        return [*(f"{name}={text}" if name in values else name for name, text in first), *words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +259,7 @@ def _shared_options(function: Callable[..., None]) -> Callable[..., None]:
     function = json_option(function)
     function = click.option(
         "-n", "--namesrvAddr", "namesrv_addr", envvar="NAMESRV_ADDR", metavar="LIST",
+        default=lambda: system_properties(os.environ).get(NAMESRV_ADDR),
         help="Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'  [env: NAMESRV_ADDR]",
     )(function)  # fmt: skip
     function.__dict__["__click_params__"] += own  # click takes them from the last to the first

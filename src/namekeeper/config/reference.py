@@ -13,7 +13,7 @@ _HEAD = """\
 
 # Configuration
 
-A property can be set in four ways. If it is set in several of them, the first of this list counts:
+A property can be set in five ways. If it is set in several of them, the first of this list counts:
 
 1. a flag of `namekeeper serve`: `--listen-port 9876`, and `--order-message-enable` or
    `--order-message-enable=false` for a boolean;
@@ -21,7 +21,10 @@ A property can be set in four ways. If it is set in several of them, the first o
    `ROCKETMQ_SERIALIZE_TYPE` are read too;
 3. the properties file of `-c`, in Java's format and with Java's names: `listenPort=9876`. `tls.*` keys of the
    file that `tls.config.file` names count before those of the properties file;
-4. the default.
+4. a system property of Java in `JAVA_OPT` or `JAVA_OPT_EXT`, as RocketMQ's start scripts take them, or in
+   `JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS` or `_JAVA_OPTIONS`: `-Dtls.server.mode=enforcing`. Names with a dot
+   count. `-Duser.home=/opt` replaces the home, and `-Drocketmq.home.dir=/opt/rocketmq` sets `rocketmqHome`;
+5. the default.
 
 The name of a flag or variable follows from that of the property: `tls.server.certPath` is
 `--tls-server-cert-path` and `NAMEKEEPER_TLS_SERVER_CERT_PATH`.
@@ -36,6 +39,9 @@ instead: single backslashes, quotes, comments behind a value, lines for a shell,
 twice. An empty value with which Java starts, as in `kvConfigPath=`, gives a warning and the default; for
 `bindAddress` it means the loopback address, as in Java. If a variable overrides a value of the file, a
 warning names both.
+
+Other options for Java, such as `-Xmx`, have no effect. A warning names those that change what RocketMQ's name
+server does, such as `-Duser.timezone`, and says what to write instead.
 
 A path that begins with `~/` needs a home: that of `HOME`, or else of the passwd file. Without one the server
 starts if `kvConfigPath` and `logRoot` are given. A path below a link to something that is not there is

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from namekeeper.config.java_options import HOME, ROCKETMQ_HOME, ignored_options, system_properties
 from namekeeper.config.load import (
     SPEC_OF_NAME,
     environment_properties,
@@ -46,7 +47,7 @@ def make_startup(
     flags: Mapping[str, str | None] | None = None,
     home: str = "~",
 ) -> Startup:
-    """Put the sources together: flag over environment over TLS file over file over default.
+    """Put the sources together: flag over environment over TLS file over file over Java's system property.
 
     Args:
         file_data: Content of the properties file.
@@ -54,12 +55,14 @@ def make_startup(
         tls_file_data: Content of the file of `tls.config.file`; None if there is none to read.
         environment: Environment variables, ours and others.
         flags: Texts of flags by field name; None for those not given.
-        home: The user's home.
+        home: The user's home, unless the environment gives Java another one.
 
     Raises:
         ConfigError: One line that says what can't be used.
     """
     environment = environment or {}
+    of_java = system_properties(environment)
+    home = of_java.get(HOME, home)
     source = config_file or "properties"
     from_environment, warnings = environment_properties(environment)
     stored: dict[str, str] = {}
@@ -67,7 +70,8 @@ def make_startup(
         text, notes = without_byte_order_mark(file_data, source=source)
         stored = parse_properties(text, source=source)
         warnings += [*notes, *misread_lines(text, source=source)]
-    base = NamesrvSettings(rocketmq_home=environment.get("ROCKETMQ_HOME"))
+    base, notes = _from_java(of_java, environment)
+    warnings += [*notes, *ignored_options(environment, SPEC_OF_NAME)]
     settings, notes = _from_file(stored, base, config_file, home)
     warnings += notes
     if tls_file_data is not None:
@@ -116,6 +120,18 @@ def boot_line(settings: NamesrvSettings, port: int) -> str:
     host = settings.bind_address.strip("[]")
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"The Name Server boot success. serializeType={settings.serialize_type}, address {address}"
+
+
+def _from_java(
+    of_java: Mapping[str, str], environment: Mapping[str, str]
+) -> tuple[NamesrvSettings, list[str]]:
+    """The defaults, and what Java reads from system properties: their names have dots."""
+    home = of_java.get(ROCKETMQ_HOME) or environment.get("ROCKETMQ_HOME")
+    used = {name: text for name, text in of_java.items() if "." in name and name in SPEC_OF_NAME}
+    try:
+        return settings_from(used, base=NamesrvSettings(rocketmq_home=home))
+    except ConfigError as error:
+        raise ConfigError(f"in the environment, for Java: {error}") from None
 
 
 def _from_file(

@@ -49,6 +49,23 @@ def test_options_are_read_as_java_reads_them(tool: Tool, args: list[str]) -> Non
     assert tool.sender.asked[-1][2]["topic"] == "UnitT"
 
 
+def test_of_an_option_given_twice_the_first_value_counts_as_in_java(tool: Tool) -> None:
+    result = tool.run("topicList", "--namesrvAddr", B, namesrv=A)
+    assert result.exit_code == 0, result.output
+    assert [addr for addr, _, _ in tool.sender.asked] == [A]
+
+
+@pytest.mark.parametrize("variable", ["JAVA_OPT", "JAVA_OPT_EXT", "JAVA_TOOL_OPTIONS"])
+def test_the_system_property_of_java_gives_name_servers_if_nothing_else_does(
+    tool: Tool, variable: str
+) -> None:
+    of_java = {variable: f"-Xms256m -Drocketmq.namesrv.addr={A}"}
+    assert tool.run("topicList", namesrv=None, **of_java).exit_code == 0
+    assert tool.run("topicList", namesrv=B, **of_java).exit_code == 0
+    assert tool.run("topicList", namesrv=None, NAMESRV_ADDR=B, **of_java).exit_code == 0
+    assert [addr for addr, _, _ in tool.sender.asked] == [A, B, B]
+
+
 def test_the_timeout_is_in_seconds(tool: Tool) -> None:
     tool.lines("topicList", "--timeout", "1.5")
 

@@ -18,7 +18,7 @@ def server() -> FakeNamesrv:
 
 def run(server: FakeNamesrv, *args: str, namesrv: str = A) -> Result:
     return CliRunner().invoke(
-        what_if_command, ["-n", namesrv, *args], obj=Connector(FakeSender({A: server}).opened)
+        what_if_command, [*args, "-n", namesrv], obj=Connector(FakeSender({A: server}).opened)
     )
 
 

@@ -47,6 +47,36 @@ def test_the_home_variable_of_rocketmq_is_a_default():
     assert file.settings.rocketmq_home == "/file"
 
 
+def test_the_home_of_java_is_where_the_files_are():
+    environment = {"JAVA_OPT": " -Duser.home=/opt"}
+    settings = make_startup(environment=environment, home="/home/rocket").settings
+    assert settings.kv_config_path == "/opt/namesrv/kvConfig.json"
+    assert settings.log_root == "/opt/logs/rocketmqlogs"
+    in_file = make_startup(environment=environment, file_data=b"kvConfigPath=/data/kv.json").settings
+    assert in_file.kv_config_path == "/data/kv.json"
+
+
+def test_system_properties_of_java_count_before_defaults_only():
+    environment = {
+        "JAVA_OPT_EXT": "-Dtls.server.mode=enforcing -Dcom.rocketmq.remoting.socket.sndbuf.size=65536"
+        " -Drocketmq.serialize.type=ROCKETMQ -Drocketmq.home.dir=/opt/rocketmq -DlistenPort=1",
+        "ROCKETMQ_HOME": "/elsewhere",
+    }
+    settings = make_startup(environment=environment).settings
+    assert (settings.tls_server_mode, settings.server_socket_snd_buf_size) == ("enforcing", 65536)
+    assert (settings.serialize_type, settings.rocketmq_home) == ("ROCKETMQ", "/opt/rocketmq")
+    assert settings.listen_port == 9876
+    in_file = make_startup(
+        environment=environment, file_data=b"tls.server.mode=disabled\nserverSocketSndBufSize=1024\n"
+    ).settings
+    assert (in_file.tls_server_mode, in_file.server_socket_snd_buf_size) == ("disabled", 1024)
+
+
+def test_a_system_property_that_can_not_be_used_is_refused_by_name():
+    with pytest.raises(ConfigError, match=r"for Java: tls\.server\.mode=strict"):
+        make_startup(environment={"JAVA_OPT": "-Dtls.server.mode=strict"})
+
+
 def test_flags_and_environment_do_not_get_into_the_file():
     startup = make_startup(
         file_data=b"theirs=1", flags={"listen_port": "1"}, environment={"NAMEKEEPER_MAX_CONNECTIONS": "5"}
