@@ -26,6 +26,7 @@ __all__ = [
     "create_file",
     "make_folder",
     "open_plain_file",
+    "problem_with",
     "read_chunks",
     "read_if_exists",
     "read_own_file",
@@ -247,6 +248,38 @@ def open_plain_file(path: str, flags: int) -> int:
     os.close(fd)
     kind = "has another name, too" if stat.S_ISREG(found.st_mode) else _not_regular(found)
     raise OSError(errno.EPERM, f"{kind}: move it away", path)
+
+
+def problem_with(path: str, error: OSError) -> str:
+    """What keeps this user from a file or folder; if permissions do, whose it is and what to run.
+
+    Args:
+        path: The file or folder that is wanted. It may be missing.
+        error: What the system reported.
+    """
+    reason = error.strerror or str(error)
+    if error.errno == errno.EROFS:
+        return f"{reason}: mount a volume that can be written, or give another path"
+    if error.errno not in (errno.EACCES, errno.EPERM) or reason != os.strerror(error.errno):
+        return reason
+    user = os.geteuid()
+    where, found = _nearest(path)
+    if found.st_uid != user:
+        return (
+            f"{reason} for uid {user}: {where} belongs to uid {found.st_uid}; run `chown -R {user} {where}`"
+        )
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & stat.S_IRWXU != stat.S_IRWXU & (~0 if stat.S_ISDIR(found.st_mode) else ~stat.S_IXUSR):
+        return f"{reason} for uid {user}: {where} has mode {mode:o}; run `chmod u+rwX {where}`"
+    return f"{reason} for uid {user}, who owns {where}: SELinux or AppArmor may forbid it (mount it with :z)"
+
+
+def _nearest(path: str) -> tuple[str, os.stat_result]:
+    """The path itself, or the nearest folder above it that this user can look at."""
+    for each in (Path(path), *Path(path).absolute().parents):
+        with contextlib.suppress(OSError):
+            return str(each), each.stat()
+    raise AssertionError("the root of all paths is always there")
 
 
 def sweep_temporaries(path: str) -> list[str]:

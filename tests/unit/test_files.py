@@ -1,5 +1,6 @@
 """Whenever the machine dies, a replaced file holds the old or the new content, whole."""
 
+import errno
 import itertools
 import os
 import socket
@@ -15,6 +16,7 @@ from namekeeper.files import (
     atomic_replace,
     make_folder,
     open_plain_file,
+    problem_with,
     read_chunks,
     read_if_exists,
     read_own_file,
@@ -375,3 +377,40 @@ def test_an_empty_file_does_not_become_the_backup(tmp_path, blank):
     path.write_bytes(blank)
     atomic_replace(str(path), NEW)
     assert (path.read_bytes(), (tmp_path / "kv.json.bak").read_bytes()) == (NEW, OLD)
+
+
+DENIED = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def test_of_a_folder_of_another_user_both_users_and_the_remedy_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 3000)
+    owner = tmp_path.stat().st_uid
+    missing = tmp_path / "logs" / "namesrv.log"
+    assert problem_with(str(missing), DENIED) == (
+        f"Permission denied for uid 3000: {tmp_path} belongs to uid {owner}; run `chown -R 3000 {tmp_path}`"
+    )
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("file", 0o400), ("folder", 0o500), ("folder", 0o600)])
+def test_of_a_mode_that_forbids_it_the_mode_and_the_remedy_are_named(tmp_path, kind, mode):
+    path = tmp_path / "x"
+    path.touch() if kind == "file" else path.mkdir()
+    path.chmod(mode)
+    text = problem_with(str(path), DENIED)
+    assert text.endswith(f"{path} has mode {mode:o}; run `chmod u+rwX {path}`")
+    path.chmod(0o700)
+
+
+def test_where_owner_and_mode_allow_it_something_else_forbids_it(tmp_path):
+    (tmp_path / "x").touch(0o600)
+    assert "SELinux or AppArmor may forbid it (mount it with :z)" in problem_with(str(tmp_path / "x"), DENIED)
+
+
+def test_a_read_only_file_system_needs_a_volume():
+    error = OSError(errno.EROFS, os.strerror(errno.EROFS))
+    assert "mount a volume that can be written" in problem_with("/x", error)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space"), OSError(errno.EPERM, "is a pipe")])
+def test_other_problems_are_told_as_they_are(error):
+    assert problem_with("/x", error) == error.strerror

@@ -17,6 +17,7 @@ from namekeeper.errors import ConfigError
 from namekeeper.files import (
     make_folder,
     open_plain_file,
+    problem_with,
     read_with_backup,
     refuse_to_replace,
     set_aside,
@@ -72,9 +73,8 @@ class KvFile:
             if found.is_backup and self._fd is not None:
                 set_aside(os.path.realpath(self._path))
         except OSError as error:
-            raise ConfigError(
-                f"can't read the KV file {error.filename or self._path}: {error.strerror}"
-            ) from None
+            path = error.filename or self._path
+            raise ConfigError(f"can't read the KV file {path}: {problem_with(path, error)}") from None
         except ConfigError as error:
             raise ConfigError(f"{error}; repair the file, or move it away to start empty") from None
         if found.is_backup:
@@ -94,7 +94,9 @@ class KvFile:
         except BlockingIOError:
             return None
         except OSError as error:
-            raise ConfigError(f"can't own the KV file {self._path}: {error.strerror}") from None
+            raise ConfigError(
+                f"can't own the KV file {self._path}: {problem_with(self._path, error)}"
+            ) from None
         try:
             found = self.load()
         except ConfigError:
@@ -120,7 +122,10 @@ class KvFile:
             self.refusal = _REFUSAL % (self._path, holder)
             log.warning(_REFUSAL, self._path, holder)
         except OSError as error:
-            log.warning("nothing keeps another name server from writing %s: %s", self._path, error)
+            why = problem_with(lock, error)
+            log.warning(
+                "nothing keeps another name server from writing %s: %s", self._path, why, extra=ON_CONSOLE
+            )
         else:
             self._sweep()
 

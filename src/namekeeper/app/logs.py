@@ -18,6 +18,7 @@ from namekeeper.app.log_files import ROTATE_BYTES, LogFile
 from namekeeper.app.log_lines import ChangeMessage
 from namekeeper.common.on_console import is_on_console
 from namekeeper.common.printable import printable
+from namekeeper.files import problem_with
 
 __all__ = ["QUEUE_LIMIT", "RETRY_SECONDS", "Logs", "format_line", "start_logs"]
 
@@ -221,7 +222,9 @@ def start_logs(
     except OSError as error:
         _close_all(files)
         print(
-            f"namekeeper: can't log to {root} ({error.strerror}): logging to stderr", file=errors, flush=True
+            f"namekeeper: can't log to {root} ({problem_with(root, error)}): logging to stderr",
+            file=errors,
+            flush=True,
         )
         return Logs(lambda _, data: _to_stream(errors, data), lambda: None, level, queue_limit, errors)
 

@@ -15,6 +15,7 @@ from namekeeper.app.process import loop_factory, prepare_process, spare_the_coll
 from namekeeper.app.reloading import Reloading
 from namekeeper.app.stop_signals import ignore_harmless_signals, stopping_by_signals
 from namekeeper.config.startup import Startup, boot_line
+from namekeeper.files import problem_with
 
 __all__ = ["run"]
 
@@ -83,5 +84,8 @@ def _pid_file(log_root: str) -> PidFile | None:
     try:
         return hold_pid_file(log_root)
     except OSError as error:
-        log.warning("no pid file in %s, so mqshutdown won't find this process: %s", log_root, error)
+        log.warning(
+            "no pid file in %s, so mqshutdown won't find this process: %s", log_root,
+            problem_with(log_root, error),
+        )  # fmt: skip
         return None

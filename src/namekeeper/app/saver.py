@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 
-from namekeeper.files import atomic_replace
+from namekeeper.files import atomic_replace, problem_with
 from namekeeper.processor.outcome import Save
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import Response
@@ -70,7 +70,8 @@ class SavedFile:
         answer = None
         self.has_failed = failure is not None
         if failure is not None:
-            log.error("can't write %s: %s; the change is in memory only", self._path, failure)
+            why = problem_with(self._path, failure) if isinstance(failure, OSError) else str(failure)
+            log.error("can't write %s: %s; the change is in memory only", self._path, why)
             reason = (isinstance(failure, OSError) and failure.strerror) or failure
             why = f"the change is in effect but not on disk: {reason}"
             answer = Response(ResponseCode.SYSTEM_ERROR, why)

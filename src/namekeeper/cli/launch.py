@@ -11,7 +11,7 @@ from msgspec import structs
 from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
-from namekeeper.files import SMALL_FILE_BYTES, read_if_exists, read_with_backup
+from namekeeper.files import SMALL_FILE_BYTES, problem_with, read_if_exists, read_with_backup
 
 __all__ = [
     "BAD_OPTION",
@@ -49,6 +49,10 @@ _NO_HOME = "~"
 """Stays at the beginning of a path where there is no home."""
 _WRITTEN = ("kv_config_path", "log_root")
 """Paths that every server writes to."""
+_IS_FOLDER = (
+    "it is a folder: give a file. A container engine makes an empty folder of that name if the file that it"
+    " has to mount is not on the host"
+)
 _MADE = {*_WRITTEN, "config_store_path", "journal_path"}
 """Paths whose folders a server makes."""
 
@@ -183,7 +187,8 @@ def _read(path: str) -> tuple[bytes, str]:
         found = read_with_backup(path, bytes, limit=SMALL_FILE_BYTES)
     except OSError as error:
         where = error.filename or path
-        raise ConfigError(f"can't read the properties file {where}: {error.strerror}") from None
+        why = _IS_FOLDER if Path(where).is_dir() else problem_with(where, error)
+        raise ConfigError(f"can't read the properties file {where}: {why}") from None
     if found.is_backup:
         what = f"the properties file {path} can't be used: {found.problem}; {path}.bak is used instead"
         return found.value or b"", f"{what}, without the last change: restore the one, and remove the other"

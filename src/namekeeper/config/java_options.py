@@ -19,7 +19,6 @@ _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", *_OF_SCRIPTS, "_JAVA_OPTI
 """In the order in which Java reads them: the last value of a property counts."""
 
 _INSTEAD = {
-    "user.timezone": "set TZ",
     "rmq.logback.configurationFile": "see the properties that begin with log",
     "logback.configurationFile": "see the properties that begin with log",
 }

@@ -41,7 +41,7 @@ twice. An empty value with which Java starts, as in `kvConfigPath=`, gives a war
 warning names both.
 
 Other options for Java, such as `-Xmx`, have no effect. A warning names those that change what RocketMQ's name
-server does, such as `-Duser.timezone`, and says what to write instead.
+server does, such as `-javaagent`, and says what to do instead.
 
 A path that begins with `~/` needs a home: that of `HOME`, or else of the passwd file. Without one the server
 starts if `kvConfigPath` and `logRoot` are given. A path below a link to something that is not there is

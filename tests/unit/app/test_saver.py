@@ -77,7 +77,10 @@ async def test_everybody_hears_of_a_failure_and_the_next_success_is_one(written)
     written.save("a")
     await written.executor.run()
     ((_, answer),) = written.received
-    assert answer == (1, "the change is in effect but not on disk: Is a directory")
+    assert answer == (
+        1,
+        "the change is in effect but not on disk: it is not a regular file (Is a directory): move it away",
+    )
     assert written.file.has_failed
     written.path.rmdir()
     written.save("b")

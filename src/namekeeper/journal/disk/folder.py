@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from namekeeper.errors import JournalError
-from namekeeper.files import Os, make_folder
+from namekeeper.files import Os, make_folder, problem_with
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE, Identity, load_identity, save_identity
 from namekeeper.journal.disk.last_boot import DAMAGED, load_last_boot
@@ -152,6 +152,6 @@ def _some(names: list[str]) -> str:
 
 
 def _unusable(path: str, error: OSError) -> str:
-    reason = str(error.strerror or error)
+    reason = problem_with(error.filename or path, error)
     what = reason if reason.startswith(f"{path} ") else f"{path} can't be used: {reason}"
     return f"{what}; repair it, or set journalPath to a folder that can be written"
