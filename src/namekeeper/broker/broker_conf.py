@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from namekeeper.config.properties import parse_properties, without_byte_order_mark
+from namekeeper.config.properties import as_utf8, parse_properties, without_byte_order_mark
 from namekeeper.errors import ConfigError
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.nsaddr import address_server_url
+from namekeeper.remoting.address import parse_address
 
 __all__ = ["read_broker_conf", "settings_of_broker_conf"]
 
@@ -84,7 +85,8 @@ def settings_of_broker_conf(
     fields: dict[str, Any] = {}
     for name, field in _FIELDS.items():
         if name in given:
-            fields[field] = _value(f"{source}: {name}", given[name], defaults.get(field))
+            text = as_utf8(given[name]) if name == "namesrvAddr" else given[name]
+            fields[field] = _value(f"{source}: {name}", text, defaults.get(field))
     fields.setdefault("broker_name", socket.gethostname())
     role = given.get("brokerRole", _ROLES[0])
     if role not in _ROLES:
@@ -94,9 +96,13 @@ def settings_of_broker_conf(
     elif fields.get("broker_id", MASTER_ID) <= MASTER_ID:
         raise ConfigError(f"{source}: a slave needs a brokerId above 0")
     ip = given.get("brokerIP1") or _own_ip()
-    fields["broker_addr"] = f"{ip}:{given.get('listenPort', _PORT)}"
     ha_ip = given.get("brokerIP2") or given.get("brokerIP1") or ip
-    fields["ha_server_addr"] = f"{ha_ip}:{given.get('haListenPort', _HA_PORT)}"
+    for field, host, host_name, port, port_name in (
+        ("broker_addr", ip, "brokerIP1", given.get("listenPort", _PORT), "listenPort"),
+        ("ha_server_addr", ha_ip, "brokerIP2", given.get("haListenPort", _HA_PORT), "haListenPort"),
+    ):
+        _check_address(f"{source}: {host_name} and {port_name}", as_utf8(host), port)
+        fields[field] = f"{host}:{port}"
     if given.get("fetchNamesrvAddrByAddressServer", "").lower() == "true" and not fields.get("namesrv_addr"):
         fields["address_server"] = address_server_url(
             given.get("rmqAddressServerDomain", "jmenv.tbsite.net"),
@@ -118,6 +124,16 @@ def _value(what: str, text: str, default: object) -> object:
         except ValueError:
             raise ConfigError(f"{what}={text}: write a whole number") from None
     return text
+
+
+def _check_address(what: str, host: str, port: str) -> None:
+    """Refuse what is no address, such as the placeholder of a guide, in the words of the file."""
+    try:
+        parse_address(f"{host}:{port}")
+    except ConfigError as error:
+        raise ConfigError(f"{what}: {error}") from None
+    if not host.isascii():
+        raise ConfigError(f"{what}: {host} is not an address: write that of the broker, as in 10.0.0.1")
 
 
 def _own_ip() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from namekeeper.common.printable import printable
 from namekeeper.config.load import SPEC_OF_NAME
-from namekeeper.config.properties import PropertyEntry, entries_of, escape_value
+from namekeeper.config.properties import PropertyEntry, as_utf8, entries_of, escape_value
 from namekeeper.config.runtime import is_secret
 
 __all__ = ["misread_lines"]
@@ -74,7 +74,7 @@ def _without_separator(entry: PropertyEntry) -> Iterator[str]:
     if entry.key in _SHELL_WORDS and "=" in entry.value:
         shown = "" if _may_be_secret(entry) else f": {entry.raw_value}"
         yield f"this is a line for a shell: write it without {entry.key}{shown}"
-    shown = entry.key if _may_be_secret(entry) else _as_utf8(f"{entry.key} {entry.value}".strip())
+    shown = entry.key if _may_be_secret(entry) else as_utf8(f"{entry.key} {entry.value}".strip())
     yield f"{shown!r} is no property: write name=value, and # at the beginning of a comment"
 
 
@@ -82,7 +82,7 @@ def _about_name(entry: PropertyEntry) -> Iterator[str]:
     if entry.key in _NAME_OF_VARIABLE:
         name = _NAME_OF_VARIABLE[entry.key]
         yield f"{entry.key} is a variable of the environment: write {name}={_shown(entry, entry.raw_value)}"
-    key = _as_utf8(entry.key)
+    key = as_utf8(entry.key)
     if not _NAME.fullmatch(key):
         bare = key.strip(_AROUND_NAMES)
         known = f": write {bare}={_plain(entry)}" if bare in SPEC_OF_NAME else ": write name=value"
@@ -106,7 +106,7 @@ def _about_backslashes(entry: PropertyEntry) -> Iterator[str]:
 
 
 def _about_value(entry: PropertyEntry) -> Iterator[str]:
-    value = _as_utf8(entry.value)
+    value = as_utf8(entry.value)
     if value and (value[0] in _QUOTES or value[-1] in _QUOTES):
         yield f"quotes are a part of the value of {entry.key}: write {entry.key}={_plain(entry)}"
     if is_secret(entry.key):
@@ -125,7 +125,7 @@ def _about_value(entry: PropertyEntry) -> Iterator[str]:
 
 def _plain(entry: PropertyEntry) -> str:
     """The value without quotes and what else may stand around it."""
-    return _shown(entry, _as_utf8(entry.raw_value).strip(f"{_QUOTES} \t,;}}"))
+    return _shown(entry, as_utf8(entry.raw_value).strip(f"{_QUOTES} \t,;}}"))
 
 
 def _shown(entry: PropertyEntry, text: str) -> str:
@@ -134,11 +134,3 @@ def _shown(entry: PropertyEntry, text: str) -> str:
 
 def _may_be_secret(entry: PropertyEntry) -> bool:
     return is_secret(f"{entry.key} {entry.value}")
-
-
-def _as_utf8(text: str) -> str:
-    """A text as its author sees it, if the file is in UTF-8."""
-    try:
-        return text.encode("iso-8859-1").decode()
-    except UnicodeError:
-        return text

@@ -13,6 +13,7 @@ from namekeeper.errors import ConfigError
 
 __all__ = [
     "PropertyEntry",
+    "as_utf8",
     "entries_of",
     "escape_key",
     "escape_value",
@@ -90,6 +91,14 @@ def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[st
         return data, []
     warning = f"{source} begins with a byte order mark, which Java takes as a part of the first name"
     return data.removeprefix(_BYTE_ORDER_MARK), [f"{warning}: ignored here; save the file without it"]
+
+
+def as_utf8(text: str) -> str:
+    """A text as its author sees it, if the file is in UTF-8."""
+    try:
+        return text.encode("iso-8859-1").decode()
+    except UnicodeError:
+        return text
 
 
 def format_properties(entries: dict[str, str]) -> str:

@@ -102,3 +102,26 @@ def test_a_file_that_can_not_be_read_is_named(tmp_path):
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
     assert read(tmp_path, b"\xef\xbb\xbfbrokerName=b\n").broker_name == "b"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "brokerIP1 = 外网ip",
+            "brokerIP1 and listenPort: 外网ip is not an address: write that of the broker",
+        ),
+        ("brokerIP1=10.0.0.1\nbrokerIP2=内网ip", "brokerIP2 and haListenPort: 内网ip is not an address"),
+        ("brokerIP1=<your ip>", "brokerIP1 and listenPort: address '<your ip>:10911' can't be used"),
+        ("brokerIP1=10.0.0.1\nlistenPort=10911;", "brokerIP1 and listenPort: address '10.0.0.1:10911;'"),
+        ("haListenPort=0", "brokerIP2 and haListenPort: address '10.0.0.9:0' can't be used"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_in_the_words_of_the_file(tmp_path, lines, message):
+    with pytest.raises(ConfigError) as refused:
+        read(tmp_path, f"{STOCK}{lines}\n")
+    assert str(refused.value).startswith(f"{tmp_path}/broker-a.properties: {message}")
+
+
+def test_name_servers_are_shown_as_the_author_of_the_file_sees_them(tmp_path):
+    assert read(tmp_path, f"{STOCK}namesrvAddr=外网ip:9876\n").namesrv_addr == "外网ip:9876"
