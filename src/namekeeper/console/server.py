@@ -29,7 +29,7 @@ from namekeeper.http.page_files import (
     send_page_file,
 )
 from namekeeper.http.page_server import PageServer
-from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Answer, Guard, Page
+from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Answer, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
 
 __all__ = ["ConsoleServer", "opening_rest"]
@@ -202,7 +202,7 @@ class ConsoleServer:
 
     async def _events(self, request: web.BaseRequest) -> web.StreamResponse:
         """Say the revision, at once and whenever it changes; now and then that the console is there."""
-        response = web.StreamResponse(headers=STREAM_HEADERS)
+        response = stream_answer(STREAM_HEADERS)
         with contextlib.suppress(ConnectionError):  # the page was closed
             await response.prepare(request)
             while not self._is_closed:

@@ -22,7 +22,7 @@ from namekeeper.http.page_files import (
     problem,
     send_page_file,
 )
-from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Guard, Page
+from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
 from namekeeper.http.watchers import WhoKnows
 
@@ -121,7 +121,7 @@ async def _passed_on(request: web.BaseRequest, answer: aiohttp.ClientResponse) -
         return web.Response(
             status=answer.status, body=body, content_type=answer.content_type, headers=PAGE_HEADERS
         )
-    response = web.StreamResponse(headers=STREAM_HEADERS)
+    response = stream_answer(STREAM_HEADERS)
     await response.prepare(request)
     async for chunk in answer.content.iter_any():
         try:

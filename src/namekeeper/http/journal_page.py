@@ -13,6 +13,8 @@ from typing import Protocol
 from aiohttp import web
 from msgspec import json
 
+from namekeeper.http.page_table import stream_answer
+
 __all__ = ["JournalFiles", "JournalPage"]
 
 PIECE_BYTES = 128 * 1024
@@ -48,7 +50,7 @@ class JournalPage:
             file = await asyncio.to_thread((folder / name).open, "rb")
         except FileNotFoundError:  # it is sealed, or deleted, since then
             raise web.HTTPNotFound from None
-        response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+        response = stream_answer({"Content-Type": "application/octet-stream"})
         with file:
             left = os.fstat(file.fileno()).st_size
             response.content_length = left

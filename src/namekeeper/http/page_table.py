@@ -3,7 +3,7 @@
 A path that is in no table has the strictest guards, so that a new page is never open by accident.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 
 from aiohttp import web
@@ -13,7 +13,17 @@ from namekeeper.http.gate import Connection
 from namekeeper.http.page_files import problem
 from namekeeper.http.slots import Slots
 
-__all__ = ["LOGIN_BYTES", "PROBLEMS", "TEXTS", "Answer", "Guard", "Page", "Style", "text_answer"]
+__all__ = [
+    "LOGIN_BYTES",
+    "PROBLEMS",
+    "TEXTS",
+    "Answer",
+    "Guard",
+    "Page",
+    "Style",
+    "stream_answer",
+    "text_answer",
+]
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 LOGIN_BYTES = 1_024
@@ -35,6 +45,17 @@ class Guard(Enum):
 def text_answer(status: int, text: str) -> web.Response:
     """A line of text, for terminals and scripts."""
     return web.Response(status=status, text=text + "\n", headers={"Content-Type": _TEXT})
+
+
+def stream_answer(headers: Mapping[str, str]) -> web.StreamResponse:
+    """An answer that is sent in parts.
+
+    It says that the connection closes after it: the server reads one request of a connection, so a client
+    that kept the connection would wait for ever for its next answer.
+    """
+    response = web.StreamResponse(headers=headers)
+    response.force_close()
+    return response
 
 
 class Style(Struct, frozen=True):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from namekeeper.access.peer import Peer
 from namekeeper.http.page_clients import client_of, token_of
+from namekeeper.http.page_table import stream_answer
 from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal, WatchSource
 
 __all__ = ["REVISION_HEADER", "WatchPage"]
@@ -115,8 +116,7 @@ class WatchPage:
         self, request: web.BaseRequest, watcher: Watcher, *, is_resumed: bool
     ) -> web.StreamResponse:
         begin = watcher.revision()  # before anything waits: each later change is sent
-        response = web.StreamResponse(headers=_STREAM_HEADERS)
-        response.headers[REVISION_HEADER] = begin or ""
+        response = stream_answer({**_STREAM_HEADERS, REVISION_HEADER: begin or ""})
         try:
             await response.prepare(request)
         except ConnectionError:  # the peer has left

@@ -203,7 +203,7 @@ def not_valid_yet(mounted: Mounted) -> None:
 
 BROKEN = [
     (missing_key, "tls.server.keyPath={key} can't be used: No such file"),
-    (folder_for_a_key, "tls.server.keyPath={key} can't be used: Is a directory"),
+    (folder_for_a_key, "tls.server.keyPath={key} can't be used: it is not a regular file (Is a directory)"),
     (mismatched_key, "tls.server.keyPath={key} is not the key of the certificate in tls.server.certPath={cert}"),
     (torn_certificate, "tls.server.certPath={cert} is cut off"),
     (torn_chain, "tls.server.certPath={cert} is cut off"),

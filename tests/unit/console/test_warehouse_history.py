@@ -29,7 +29,7 @@ def warehouse() -> FileWarehouse:
 
 @pytest.fixture(scope="module")
 def found(warehouse: FileWarehouse) -> dict[str, RowVersions]:
-    histories = Histories(warehouse_histories(warehouse.tables))
+    histories = Histories(warehouse_histories(warehouse.tables), limit_bytes=1 << 32)  # one world has dozens
     assert all(histories.read(source) for source in histories.sources)
     assert not any(histories.read(source) for source in histories.sources)
     return {each.versions.namesrv: each.versions for each in histories.followed}

@@ -67,6 +67,19 @@ async def port(request: pytest.FixtureRequest, console_site: ConsoleSite) -> Asy
         yield server.port
 
 
+async def test_a_stream_says_that_its_connection_carries_no_other_request(port: int) -> None:
+    """A client that kept the connection waited for ever for its next answer."""
+    streams = 0
+    for path in ("/watch?topic=A", "/api/events"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request(path, "Accept: text/event-stream"))
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        writer.close()
+        assert b"connection: close\r\n" in head
+        streams += b"text/event-stream" in head
+    assert streams
+
+
 @pytest.mark.parametrize("path", OPEN)
 @pytest.mark.parametrize("host", ["jmenv.tbsite.net", "jmenv.tbsite.net:8080", "evil.example.com", ""])
 async def test_probes_and_clients_of_the_address_server_come_by_any_name(
