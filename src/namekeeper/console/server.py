@@ -31,6 +31,7 @@ from namekeeper.http.page_files import (
 from namekeeper.http.page_server import PageServer
 from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Answer, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
+from namekeeper.http.turns import Turns
 
 __all__ = ["ConsoleServer", "opening_rest"]
 
@@ -48,6 +49,12 @@ BEAT_SECONDS = 10.0
 """Interval of signs of life in a stream."""
 LASTING_LIMIT = 64
 """Pages that listen, and questions that others answer, at a time; each costs a descriptor."""
+
+ANSWER_BYTES = 16 * 1024 * 1024
+"""Longest answer of a view. A name server whose page asks for it keeps it in memory until the peer reads it."""
+VIEWS_AT_ONCE = 2
+"""Views that are made at a time, and at most one of each host; as many causes and questions for name servers.
+The values of a view take some ten times the bytes of its answer."""
 
 
 class ConsoleServer:
@@ -67,6 +74,7 @@ class ConsoleServer:
         self._histories = histories
         self._views = views
         self.lasting = Slots[Connection](LASTING_LIMIT)
+        self._turns, self._long_turns = Turns(VIEWS_AT_ONCE), Turns(VIEWS_AT_ONCE)
         self._pages: Mapping[str, Page] = {}
         self._server = PageServer(
             lambda request: self._pages.get(request.path), doors, self._refused, style=PROBLEMS,
@@ -179,16 +187,22 @@ class ConsoleServer:
 
     def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> Answer:
         def body(query: Query) -> bytes:
-            if not locked:
-                return msgspec.json.encode(view(query))
-            with self._histories.lock.to_look():
-                return msgspec.json.encode(view(query))
+            with self._histories.lock.to_look() if locked else contextlib.nullcontext():
+                found = msgspec.json.encode(view(query))
+            if len(found) > ANSWER_BYTES:
+                raise ConfigError(
+                    f"the answer has {len(found):,} bytes; {ANSWER_BYTES:,} are allowed: narrow it down"
+                )
+            return found
+
+        turns = self._turns if locked else self._long_turns
 
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             if locked:  # who asks earlier would see nothing, and be told only later that there is something
                 await self._has_begun.wait()
             try:
-                data = await asyncio.to_thread(body, dict(request.query))
+                async with turns.of(request.remote or ""):
+                    data = await asyncio.to_thread(body, dict(request.query))
             except NamekeeperError as error:
                 return problem(400, str(error))
             return web.Response(body=data, content_type="application/json")

@@ -27,6 +27,9 @@ __all__ = [
 
 ROWS_LIMIT = 500
 """Most rows of one window."""
+QUEUES_LIMIT = 50_000
+"""Most rows of queues in a window of topics, whatever its limit; one topic is always shown. A topic has a row
+for each broker name that has it, and there may be 20,000 of these."""
 
 
 Heard = Mapping[str, Mapping[Key, int]]
@@ -131,10 +134,20 @@ def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any
     elif query.only == "unwritable":
         unwritable = _unwritable(known, wanted)
         wanted = [name for name in wanted if name in unwritable]
-    window = wanted[query.offset : query.offset + query.limit]
+    window = _window(known, wanted[query.offset : query.offset + query.limit])
     writable = {held.namesrv: writable_topics(held, window) for held in known}
     rows = [_topic(known, topic, writable) for topic in window]
     return {"total": len(wanted), "offset": query.offset, "rows": rows}
+
+
+def _window(known: Sequence[RowsHeld], topics: Sequence[str]) -> Sequence[str]:
+    """The first topics, up to the limit of queues."""
+    left = QUEUES_LIMIT
+    for index, topic in enumerate(topics):
+        left -= sum(len(held.topics.get(topic, ())) for held in known)
+        if left < 0:
+            return topics[: max(1, index)]
+    return topics
 
 
 def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:

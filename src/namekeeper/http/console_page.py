@@ -5,6 +5,7 @@ who has asked for a topic, which only the name server itself knows. Nothing is c
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import aiohttp
 import msgspec
@@ -24,14 +25,20 @@ from namekeeper.http.page_files import (
 )
 from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
+from namekeeper.http.turns import Turns
 from namekeeper.http.watchers import WhoKnows
 
 __all__ = ["ConsolePage"]
 
 API = "/api/"
 _STREAM = "text/event-stream"
+_EVENTS = f"{API}events"
+_WHY = f"{API}why"
 LASTING_LIMIT = 64
 """Pages that listen, and questions that take long, at a time: each costs two descriptors."""
+VIEWS_AT_ONCE = 2
+"""Answers that the console makes at a time, and at most one for each host; as many causes. To the console all
+requests come from one host."""
 _UNREMEMBERED = "look-ups are not remembered: set rememberLookups=true"
 
 Refuse = Callable[[Peer, str | None], str | None]
@@ -54,6 +61,7 @@ class ConsolePage:
         self._refuse = refuse
         self._who_knows = who_knows
         self._session: aiohttp.ClientSession | None = None
+        self._turns, self._why_turns = Turns(VIEWS_AT_ONCE), Turns(VIEWS_AT_ONCE)
         self.lasting = Slots[Connection](LASTING_LIMIT)
         file = Page(send_page_file, Guard.NAMED, PROBLEMS)
         lasting = Page(self._asked, style=PROBLEMS, stream=self.lasting, answers_head=False)
@@ -61,8 +69,8 @@ class ConsolePage:
         self._views = {
             f"{API}login": Page(self._login, Guard.NAMED, PROBLEMS, "POST", LOGIN_BYTES),
             f"{API}who_knows": Page(self._who_has_asked, style=PROBLEMS),
-            f"{API}events": lasting,
-            f"{API}why": lasting,
+            _EVENTS: lasting,
+            _WHY: lasting,
         }
         self._view = Page(self._asked, style=PROBLEMS)
 
@@ -100,9 +108,11 @@ class ConsolePage:
         )
 
     async def _asked(self, request: web.BaseRequest) -> web.StreamResponse:
-        """What the console says."""
+        """What the console says, in the turn of the host; events need none."""
+        turns = self._why_turns if request.path == _WHY else self._turns
+        turn = nullcontext() if request.path == _EVENTS else turns.of(request.remote or "")
         try:
-            async with self._process.used() as console:
+            async with turn, self._process.used() as console:
                 if self._session is None:
                     self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
                 headers = {"Authorization": f"Bearer {console.token}"}

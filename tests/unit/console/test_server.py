@@ -302,3 +302,24 @@ async def test_access_rules_close_the_page_to_who_shows_no_key(site: Site):
         assert status == 204
         cookie = headers["Set-Cookie"].partition(";")[0]
         assert (await site.get("/api/now", Cookie=cookie))[0] != 401
+
+
+@pytest.mark.parametrize(("view", "turns"), [("overview", "_turns"), ("why?name=T", "_long_turns")])
+async def test_a_host_has_one_view_at_a_time(site: Site, view: str, turns: str):
+    async with running(site):
+        async with getattr(site.server, turns).of("127.0.0.1"):
+            waiting = asyncio.create_task(site.get(f"/api/{view}"))
+            connector = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0))
+            address = f"http://127.0.0.1:{site.server.port}/api/{view}"
+            async with aiohttp.ClientSession(connector=connector) as session, session.get(address) as answer:
+                await answer.read()
+            assert not waiting.done()
+        await waiting
+
+
+async def test_a_view_with_too_long_an_answer_says_what_to_do(site: Site, monkeypatch):
+    monkeypatch.setattr("namekeeper.console.server.ANSWER_BYTES", 100)
+    async with running(site):
+        status, text, _ = await site.get("/api/topics")
+        assert (status, "narrow it down" in text) == (400, True)
+        assert (await site.get("/api/beside"))[0] == 200

@@ -118,3 +118,12 @@ def test_there_is_no_trouble_where_nothing_is_known():
     one, _ = two_stories()
     held = all_held(one, at=one.journal.boots[0] - 1_000)
     assert troubles(held)["known"] == troubles(held)["unwritable"] == 0
+
+
+def test_a_window_of_topics_has_a_limited_number_of_queues(monkeypatch):
+    held = all_held(*two_stories())
+    queues = [sum(len(each.topics.get(topic, ())) for each in held) for topic in ("T", "more")]
+    for limit, shown in ((0, ["T"]), (sum(queues) - 1, ["T"]), (sum(queues), ["T", "more"])):
+        monkeypatch.setattr("namekeeper.console.tables.QUEUES_LIMIT", limit)
+        found = topic_rows(held, TableQuery(limit=2))
+        assert ([row["topic"] for row in found["rows"]], found["total"]) == (shown, 4)

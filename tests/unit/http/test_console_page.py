@@ -161,3 +161,15 @@ async def test_only_so_many_pages_listen():
         status, text, _ = await page.ask("/api/events")
         assert (status, "too many requests" in text) == (503, True)
         assert (await page.ask("/api/topics"))[0] == 200
+
+
+@pytest.mark.parametrize(("path", "turns"), [("/api/topics", "_turns"), ("/api/why?name=T", "_why_turns")])
+async def test_a_host_whose_view_takes_long_keeps_no_other_host_waiting(path: str, turns: str):
+    other = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0))
+    async with running() as page, aiohttp.ClientSession(connector=other) as session:
+        async with getattr(page.server._console_page, turns).of("127.0.0.1"):
+            waiting = asyncio.create_task(page.ask(path))
+            async with session.get(f"http://127.0.0.1:{page.server.port}{path}") as answer:
+                assert answer.status == 200
+            assert not waiting.done()
+        assert (await waiting)[0] == 200

@@ -98,13 +98,14 @@ export const Table = ({ label, columns, rows, empty }) => {
 };
 
 // The buttons of a window over a long list.
-export const Window = ({ offset, limit, total, go }) => {
-  if (total <= limit && !offset) return null;
-  const last = Math.min(offset + limit, total);
+// An answer may have fewer rows than the limit.
+export const Window = ({ offset, limit, shown, total, go }) => {
+  if (total <= shown && !offset) return null;
+  const last = offset + shown;
   return h("p", { class: "window" },
     h("button", { type: "button", disabled: offset === 0, onClick: () => go(Math.max(0, offset - limit)) }, "Before"),
     h("span", null, `${(offset + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ${total.toLocaleString("en")}`),
-    h("button", { type: "button", disabled: last >= total, onClick: () => go(offset + limit) }, "Next"));
+    h("button", { type: "button", disabled: last >= total, onClick: () => go(last) }, "Next"));
 };
 
 // The head of a section: its title, how much there is, and what to show of it.

@@ -129,7 +129,7 @@ export const Brokers = ({ namesrvs, version, now }) => {
           ...(known.length > 1 ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
       })),
     }) : null,
-    value ? h(Window, { offset, limit: LIMIT, total: value.total, go }) : null);
+    value ? h(Window, { offset, limit: LIMIT, shown: value.rows.length, total: value.total, go }) : null);
 };
 
 const queueText = (queue) => `${queue.perm} ${queue.read}/${queue.write}`;
@@ -162,5 +162,5 @@ export const Topics = ({ namesrvs, version, now }) => {
         };
       }),
     }) : null,
-    value ? h(Window, { offset, limit: LIMIT, total: value.total, go }) : null);
+    value ? h(Window, { offset, limit: LIMIT, shown: value.rows.length, total: value.total, go }) : null);
 };
