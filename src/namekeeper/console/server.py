@@ -51,7 +51,7 @@ LASTING_LIMIT = 64
 """Pages that listen, and questions that others answer, at a time; each costs a descriptor."""
 
 ANSWER_BYTES = 16 * 1024 * 1024
-"""Longest answer of a view. A name server whose page asks for it keeps it in memory until the peer reads it."""
+"""Longest answer of a view. The name server of a page keeps it in memory until the peer reads it."""
 VIEWS_AT_ONCE = 2
 """Views that are made at a time, and at most one of each host; as many causes and questions for name servers.
 The values of a view take some ten times the bytes of its answer."""

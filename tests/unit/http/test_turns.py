@@ -6,7 +6,7 @@ from namekeeper.http.turns import Turns
 from tests.support.system.waiting import eventually
 
 
-async def _work(turns: Turns, host: str, begun: list[str], end: asyncio.Event) -> None:
+async def take_turn(turns: Turns, host: str, begun: list[str], end: asyncio.Event) -> None:
     async with turns.of(host):
         begun.append(host)
         await end.wait()
@@ -16,7 +16,7 @@ async def test_a_host_with_many_requests_leaves_a_turn_to_another_host():
     turns, begun, end = Turns(2), [], asyncio.Event()
     async with asyncio.TaskGroup() as group:
         for host in ("a", "a", "a", "b", "c"):
-            group.create_task(_work(turns, host, begun, end))
+            group.create_task(take_turn(turns, host, begun, end))
         await eventually(lambda: len(begun) == 2)
         assert begun == ["a", "b"]
         end.set()
@@ -25,7 +25,7 @@ async def test_a_host_with_many_requests_leaves_a_turn_to_another_host():
 
 async def test_a_request_that_is_cancelled_gives_its_turn_back():
     turns, begun, end = Turns(1), [], asyncio.Event()
-    first, second = (asyncio.create_task(_work(turns, host, begun, end)) for host in ("a", "b"))
+    first, second = (asyncio.create_task(take_turn(turns, host, begun, end)) for host in ("a", "b"))
     await eventually(lambda: begun == ["a"])
     first.cancel()
     await eventually(lambda: begun == ["a", "b"])
