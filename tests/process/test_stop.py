@@ -55,6 +55,27 @@ def test_signals_of_operators_do_not_end_it_and_sighup_opens_the_log_again(tmp_p
     assert "File " in server.err  # SIGQUIT shows the stacks of all threads
 
 
+@pytest.mark.parametrize("command", ["serve", "mqnamesrv"])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGINT])
+def test_signals_before_the_first_import_of_a_server_do_no_harm(command, number):
+    code = (
+        "import os, sys; from namekeeper.cli.main import main; sys.argv = ['namekeeper', sys.argv[1], '-p']\n"
+        "class Finder:\n"
+        " def find_spec(self, name, *_):\n"
+        "  if name.startswith('namekeeper.cli.'): os.kill(os.getpid(), NUMBER)\n"
+        "sys.meta_path.insert(0, Finder()); main()"
+    ).replace("NUMBER", str(int(number)))
+    done = subprocess.run(
+        [sys.executable, "-c", code, command],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,  # fmt: skip
+    )
+    assert done.returncode == (-number if number == signal.SIGINT else 0)
+    assert "Traceback" not in done.stderr
+
+
 def test_a_signal_while_the_http_pages_are_still_loading(tmp_path):
     with NameServerProcess(tmp_path, http_port="0") as server:
         server.started()

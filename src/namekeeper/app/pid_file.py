@@ -25,9 +25,13 @@ class PidFile:
         self._fd: int | None = fd
 
     def release(self) -> None:
-        """Remove the file; may be called twice."""
+        """Remove the file; may be called twice.
+
+        If its folder has become something else, the file may stay: without its lock it counts no more.
+        """
         if self._fd is not None:
-            self.path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self.path.unlink()
             os.close(self._fd)
             self._fd = None
 

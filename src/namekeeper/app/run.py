@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import faulthandler
 import logging
-import signal
 import sys
 
 from namekeeper.app.logs import Logs, start_logs
@@ -13,7 +12,7 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.process import loop_factory, prepare_process, spare_the_collector
 from namekeeper.app.reloading import Reloading
-from namekeeper.app.stop_signals import ignore_harmless_signals, stopping_by_signals
+from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.files import problem_with
 
@@ -32,8 +31,6 @@ def run(startup: Startup) -> int:
         ConfigError: it can't start; one line that says what to do.
     """
     prepare_process()
-    ignore_harmless_signals()
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
     logs = start_logs(startup.settings.log_root, startup.settings.log_level)
     pid_file = _pid_file(startup.settings.log_root)
     try:

@@ -1,14 +1,22 @@
 """Signals stop a server in order, however often they are sent; SIGHUP may reload files; others do no harm."""
 
-import asyncio
 import contextlib
 import faulthandler
 import signal
-import socket
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import TYPE_CHECKING
 
-__all__ = ["HARMLESS_SIGNALS", "STOP_SIGNALS", "ignore_harmless_signals", "stopping_by_signals"]
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = [
+    "HARMLESS_SIGNALS",
+    "STOP_SIGNALS",
+    "ignore_harmless_signals",
+    "start_with_signals",
+    "stopping_by_signals",
+]
 
 STOP_SIGNALS = tuple(
     getattr(signal, name)
@@ -41,6 +49,13 @@ def ignore_harmless_signals() -> None:
         signal.signal(signal.SIGQUIT, signal.SIG_IGN)
 
 
+def start_with_signals() -> None:
+    """Before anything else is imported: signals do no harm, and Ctrl-C ends the start without a traceback."""
+    ignore_harmless_signals()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def stopping_by_signals(
     stop: Callable[[], object], *, reload: Callable[[], object] | None = None
@@ -56,6 +71,8 @@ def stopping_by_signals(
     Raises:
         ValueError: not called from the main thread.
     """
+    import asyncio  # it takes most of the time in which a starting server would not ignore signals
+
     loop = asyncio.get_running_loop()
 
     def stops(_number: int, _frame: FrameType | None) -> None:
@@ -93,8 +110,10 @@ def _ignore(number: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def _awake(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+def _awake(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
     """Make a signal wake the loop: uvloop does so itself, asyncio's own loop only for its own handlers."""
+    import socket
+
     receiving, sending = socket.socketpair()
     with receiving, sending:
         sending.settimeout(0)

@@ -12,6 +12,10 @@ _OF_ROCKETMQ = ("mqadmin", "mqnamesrv", "mqshutdown")
 
 def main() -> None:
     """Entry point of the command; the server itself starts without click."""
+    if sys.argv[1:2] in [["serve"], ["mqnamesrv"]]:
+        from namekeeper.app.stop_signals import start_with_signals
+
+        start_with_signals()
     if sys.argv[1:2] in [[name] for name in _OF_ROCKETMQ]:
         del sys.argv[0]
         import_module(f"namekeeper.cli.{sys.argv[0]}").main()

@@ -116,3 +116,11 @@ def test_a_file_that_a_stranger_locked_is_an_error_and_no_wait(tmp_path):
     with pytest.raises(BlockingIOError):
         hold_pid_file(str(tmp_path))
     os.close(fd)
+
+
+def test_a_file_in_a_folder_that_became_something_else_is_released_all_the_same(tmp_path):
+    file = hold_pid_file(str(tmp_path / "logs"))
+    (tmp_path / "logs").rename(tmp_path / "moved")
+    (tmp_path / "logs").write_text("a file")
+    file.release()
+    assert running_name_servers(str(tmp_path / "moved")) == []

@@ -34,6 +34,7 @@ def test_serving_imports_no_more_than_it_needs():
 def test_serve_gets_the_arguments_behind_it(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["namekeeper", "serve", "--listen-port", "1"])
     monkeypatch.setattr("namekeeper.cli.serve.main", lambda arguments: arguments)
+    monkeypatch.setattr("namekeeper.app.stop_signals.start_with_signals", lambda: None)
     with pytest.raises(SystemExit) as exit_info:
         module.main()
     assert exit_info.value.code == ["--listen-port", "1"]
