@@ -70,7 +70,7 @@ def test_signals_before_the_first_import_of_a_server_do_no_harm(command, number)
         check=False,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_SECONDS,  # fmt: skip
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == (-number if number == signal.SIGINT else 0)
     assert "Traceback" not in done.stderr

@@ -19,6 +19,7 @@ from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
+from namekeeper.http.host_turns import HostTurns
 from namekeeper.http.page_clients import client_of
 from namekeeper.http.page_files import (
     PAGE_FILES,
@@ -31,7 +32,6 @@ from namekeeper.http.page_files import (
 from namekeeper.http.page_server import PageServer
 from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Answer, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
-from namekeeper.http.turns import Turns
 
 __all__ = ["ConsoleServer", "opening_rest"]
 
@@ -74,7 +74,7 @@ class ConsoleServer:
         self._histories = histories
         self._views = views
         self.lasting = Slots[Connection](LASTING_LIMIT)
-        self._turns, self._long_turns = Turns(VIEWS_AT_ONCE), Turns(VIEWS_AT_ONCE)
+        self._turns, self._long_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
         self._pages: Mapping[str, Page] = {}
         self._server = PageServer(
             lambda request: self._pages.get(request.path), doors, self._refused, style=PROBLEMS,

@@ -14,6 +14,7 @@ from aiohttp import web
 from namekeeper.access.peer import Peer
 from namekeeper.http.console_process import ConsoleProcess, NoConsoleError
 from namekeeper.http.gate import Connection
+from namekeeper.http.host_turns import HostTurns
 from namekeeper.http.page_clients import client_of
 from namekeeper.http.page_files import (
     PAGE_FILES,
@@ -25,7 +26,6 @@ from namekeeper.http.page_files import (
 )
 from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
-from namekeeper.http.turns import Turns
 from namekeeper.http.watchers import WhoKnows
 
 __all__ = ["ConsolePage"]
@@ -61,7 +61,7 @@ class ConsolePage:
         self._refuse = refuse
         self._who_knows = who_knows
         self._session: aiohttp.ClientSession | None = None
-        self._turns, self._why_turns = Turns(VIEWS_AT_ONCE), Turns(VIEWS_AT_ONCE)
+        self._turns, self._why_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
         self.lasting = Slots[Connection](LASTING_LIMIT)
         file = Page(send_page_file, Guard.NAMED, PROBLEMS)
         lasting = Page(self._asked, style=PROBLEMS, stream=self.lasting, answers_head=False)

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-__all__ = ["Turns"]
+__all__ = ["HostTurns"]
 
 
-class Turns:
+class HostTurns:
     """Shares turns between hosts. A host with many requests waits for itself, not other hosts for it.
 
     Args:
