@@ -15,6 +15,7 @@ from namekeeper.access.policy import AccessPolicy, check_users
 from namekeeper.access.rules import AccessRules
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.errors import ConfigError
+from namekeeper.files import problem_with
 
 __all__ = ["AccessFiles", "ReadPolicy", "read_policy", "read_rules"]
 
@@ -139,7 +140,7 @@ def _read_text(path: str, *, is_secret: bool = False) -> tuple[str, bytes]:
             raise ConfigError(f"{path} is too large: {FILE_LIMIT} bytes are allowed")
         return data.decode(), hashlib.sha256(data).digest()
     except OSError as error:
-        raise ConfigError(f"{path} can't be read: {error.strerror or error}") from None
+        raise ConfigError(f"{path} can't be read: {problem_with(path, error)}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8: see byte {error.start}") from None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from namekeeper.errors import ConfigError
-from namekeeper.files import SMALL_FILE_BYTES, read_if_exists
+from namekeeper.files import SMALL_FILE_BYTES, problem_with, read_if_exists
 from namekeeper.remoting.tls_lists import VERSIONS, TlsLists, apply_lists, read_lists
 from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings, check_server_settings
 
@@ -241,7 +241,7 @@ def _check_pem(name: str, path: str) -> None:
         # OpenSSL would wait for the other end of a pipe, and read a device without end.
         data = read_if_exists(path, limit=SMALL_FILE_BYTES)
     except OSError as error:
-        raise ConfigError(f"{name}={path} can't be used: {error.strerror or error}") from None
+        raise ConfigError(f"{name}={path} can't be used: {problem_with(path, error)}") from None
     if data is None:
         raise ConfigError(f"{name}={path} can't be used: {os.strerror(errno.ENOENT)}")
     if not data.strip():

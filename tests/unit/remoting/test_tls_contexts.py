@@ -1,3 +1,4 @@
+import errno
 import os
 import ssl
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from namekeeper.errors import ConfigError
+from namekeeper.remoting import tls_contexts
 from namekeeper.remoting.tls_contexts import (
     ServerTls,
     check_server_settings,
@@ -190,4 +192,22 @@ def test_a_certificate_that_is_no_file_is_neither_waited_for_nor_read_without_en
         server_key_path=str(tmp_path / "key.pem"),
     )
     with pytest.raises(ConfigError, match=r"cert\.pem can't be used: it is not a regular file"):
+        server_tls(settings)
+
+
+def test_a_key_that_this_user_may_not_read_is_named_with_user_and_owner(certificates, monkeypatch):
+    """Issuers leave keys to root. Tests may run as root, so the system's refusal is played."""
+    settings = settings_of(certificates)
+    read = tls_contexts.read_if_exists
+
+    def refuse_the_key(path, **limits):
+        if path == settings.server_key_path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return read(path, **limits)
+
+    monkeypatch.setattr(tls_contexts, "read_if_exists", refuse_the_key)
+    monkeypatch.setattr(os, "geteuid", lambda: 3000)
+    with pytest.raises(
+        ConfigError, match=r"keyPath=.* can't be used: Permission denied for uid 3000: .* belongs"
+    ):
         server_tls(settings)
