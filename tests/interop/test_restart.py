@@ -80,10 +80,10 @@ def test_a_producer_and_a_consumer_work_on_over_restarts(kill, tmp_path):
         eventually(lambda: sent <= set(numbers(java.events(), "received")), within=120, what="all messages")
         events = java.events()
         assert [event for event in events if event["event"] == "failed"] == []
-        assert {(event["number"], event["status"]) for event in events if event["event"] == "looked"} == {
-            (BROKERS, "")
-        }
-        assert ours.seen.keys() == {(0, BROKERS)}
+        looked = {(event["number"], event["status"]) for event in events if event["event"] == "looked"}
+        # A server that stops in order refuses lookups; it never gives a part of a route.
+        assert {(BROKERS, "")} <= looked <= {(BROKERS, "")} | (set() if kill else {(0, "1")})
+        assert {(0, BROKERS)} <= ours.seen.keys() <= {(0, BROKERS)} | (set() if kill else {(1, 0)})
 
 
 def test_without_it_java_s_client_sees_the_gap(tmp_path):

@@ -154,7 +154,7 @@ def test_the_usual_place_in_a_container_is_another_folder(home, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "answer", [{"journalEnable": "false"}, {"kvConfigPath": "/root/namesrv/kvConfig.json"}]
+    "answer", [{"journalEnable": "false"}, {"kvConfigPath": "/opt/namesrv/kvConfig.json"}]
 )
 def test_a_server_without_a_journal_does_not_answer_from_that_of_an_earlier_one(home, monkeypatch, answer):
     with pytest.raises(
