@@ -50,7 +50,7 @@ _NO_HOME = "~"
 _WRITTEN = ("kv_config_path", "log_root")
 """Paths that every server writes to."""
 _IS_FOLDER = (
-    "it is a folder: give a file. A container engine makes an empty folder of that name if the file that it"
+    "Is a directory: give a file. A container engine makes an empty folder of that name if the file that it"
     " has to mount is not on the host"
 )
 _MADE = {*_WRITTEN, "config_store_path", "journal_path"}

@@ -89,7 +89,7 @@ def test_after_a_loss_of_power_the_backup_of_the_properties_is_used_and_said(tmp
 def test_properties_that_are_no_file_are_one_line(tmp_path, put):
     put(tmp_path / "a.properties")
     with pytest.raises(
-        ConfigError, match=r"can't read the properties file .*(is not a regular file|is a folder)"
+        ConfigError, match=r"can't read the properties file .*(is not a regular file|Is a directory)"
     ):
         load_startup(str(tmp_path / "a.properties"), {})
 
@@ -156,5 +156,5 @@ def test_the_link_of_a_file_that_will_be_made_is_fine(home, monkeypatch):
 
 def test_a_folder_in_place_of_the_properties_file_is_explained(tmp_path):
     (tmp_path / "namesrv.conf").mkdir()
-    with pytest.raises(ConfigError, match=r"namesrv\.conf: it is a folder: give a file\. A container engine"):
+    with pytest.raises(ConfigError, match=r"namesrv\.conf: Is a directory: give a file\. A container engine"):
         load_startup(str(tmp_path / "namesrv.conf"), {})
