@@ -6,6 +6,8 @@ __all__ = ["did_you_mean", "near_names"]
 
 _ALIKE = 0.8
 """How alike two names must be, from 0 to 1."""
+_SHORT, _ALIKE_IF_SHORT = 4, 0.65
+"""A name of at most so many characters needs less likeness: one wrong letter is a third of `why`."""
 
 
 def near_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
@@ -15,7 +17,9 @@ def near_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     by_plain: dict[str, list[str]] = {}
     for each in known:
         by_plain.setdefault(_plain(each), []).append(each)
-    found = get_close_matches(_plain(name), by_plain, n=most, cutoff=_ALIKE)
+    plain_name = _plain(name)
+    alike = _ALIKE_IF_SHORT if len(plain_name) <= _SHORT else _ALIKE
+    found = get_close_matches(plain_name, by_plain, n=most, cutoff=alike)
     return [each for plain in found for each in by_plain[plain]][:most]
 
 

@@ -38,3 +38,9 @@ def test_a_common_prefix_makes_no_names_alike():
     assert did_you_mean("NAMEKEEPER_OTHER", known, prefix="NAMEKEEPER_") == ""
     found = did_you_mean("NAMEKEEPER_LISTENPORT", known, prefix="NAMEKEEPER_")
     assert found == ": did you mean NAMEKEEPER_LISTEN_PORT?"
+
+
+@pytest.mark.parametrize("name", ["whi", "hwy", "wy", "whyy", "WHY?"])
+def test_one_wrong_letter_in_a_short_name_is_no_obstacle(name):
+    assert near_names(name, ["why", "past", "audit", "demo"]) == ["why"]
+    assert near_names("xyz", ["why", "past", "audit", "demo"]) == []
