@@ -1,5 +1,6 @@
 """Reads the file of rules, TOML; an error is one line that says where it is and what to write."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from namekeeper.access.names import NAMED, NameKind
 from namekeeper.access.peer import IpNetwork, parse_network
 from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass, codes_of
 from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
+from namekeeper.common.copied_text import advice_for_toml
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.errors import ConfigError
 from namekeeper.wire.codes import RequestCode
@@ -22,6 +24,8 @@ RULES_LIMIT = 1_000
 EVERYTHING = "any"
 """The word for all classes of requests; the HTTP pages have to be named themselves."""
 
+_LINE = re.compile(r"\(at line ([0-9]+),")
+"""Where `tomllib` says that a text is broken."""
 _TOP = ("mode", "keys", "rule")
 _CONDITIONS = ("networks", "users", "certificates", *(kind.value for kind in NameKind))
 _RULE = ("name", "effect", "requests", "takes_over", *_CONDITIONS)
@@ -69,10 +73,20 @@ def parse_access_file(text: str, *, source: str) -> AccessFile:
 
 def parse_toml(text: str, *, source: str) -> dict[str, Any]:
     """Read TOML; a byte order mark at its beginning is skipped. A ConfigError says where it is broken."""
+    plain = text.removeprefix("\ufeff")
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(plain)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{source} is not TOML: {error}") from None
+        advice = _advice(plain, str(error))
+        raise ConfigError(f"{source} is not TOML: {error}{'; ' if advice else ''}{advice}") from None
+
+
+def _advice(text: str, problem: str) -> str:
+    """What to write instead of the line that a problem names."""
+    found = _LINE.search(problem)
+    if found is not None:
+        return advice_for_toml(text.split("\n")[int(found[1]) - 1], problem)
+    return advice_for_toml(text.rstrip().rpartition("\n")[2], problem) if "end of document" in problem else ""
 
 
 def _rule(row: Mapping[str, Any], number: int, source: str) -> Rule:

@@ -142,7 +142,10 @@ def _read_text(path: str, *, is_secret: bool = False) -> tuple[str, bytes]:
     except OSError as error:
         raise ConfigError(f"{path} can't be read: {problem_with(path, error)}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8: see byte {error.start}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{path} is not UTF-8: see byte {error.start}, in line {line}; save the file as UTF-8"
+        ) from None
 
 
 def _check(found: os.stat_result, path: str, *, is_secret: bool) -> None:

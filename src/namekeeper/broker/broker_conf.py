@@ -1,19 +1,23 @@
 """Settings of a broker from the properties file of a RocketMQ broker, as `broker.conf`."""
 
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from namekeeper.config.properties import as_utf8, parse_properties, without_byte_order_mark
+from namekeeper.config.misread import misread_lines
+from namekeeper.config.properties import as_utf8, entries_of, without_byte_order_mark
 from namekeeper.errors import ConfigError
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.nsaddr import address_server_url
 from namekeeper.remoting.address import parse_address
 
 __all__ = ["read_broker_conf", "settings_of_broker_conf"]
+
+_log = logging.getLogger("namekeeper.broker")
 
 _FIELDS = {
     "brokerName": "broker_name",
@@ -46,6 +50,7 @@ _ADDRESS = (
     "rmqAddressServerDomain", "rmqAddressServerSubGroup",
 )  # fmt: skip
 """Properties that make up an address or the role."""
+_KNOWN = frozenset((*_FIELDS, *_ADDRESS))
 _PORT, _HA_PORT = "10911", "10912"
 _ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
 _ANY_PEER = ("192.0.2.1", 9)
@@ -54,6 +59,9 @@ _ANY_PEER = ("192.0.2.1", 9)
 
 def read_broker_conf(path: str | os.PathLike[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `BrokerSettings` from a properties file; blocks on the disk.
+
+    The file is read as Java reads it. A warning is logged for each line that probably means something else,
+    such as a value in quotes or with a comment behind it.
 
     Args:
         path: the file.
@@ -64,33 +72,52 @@ def read_broker_conf(path: str | os.PathLike[str], defaults: Mapping[str, Any]) 
     """
     source = os.fspath(path)
     try:
-        data, _ = without_byte_order_mark(Path(path).read_bytes(), source=source)
+        data, warnings = without_byte_order_mark(Path(path).read_bytes(), source=source)
     except OSError as error:
         raise ConfigError(f"can't read {source}: {error.strerror or error}") from None
-    return settings_of_broker_conf(parse_properties(data, source=source), defaults, source=source)
+    entries = list(entries_of(data.decode("iso-8859-1"), source=source))
+    for warning in [*warnings, *misread_lines(data, source=source, known=_KNOWN)]:
+        _log.warning("%s", warning)
+    return settings_of_broker_conf(
+        {entry.key: entry.value for entry in entries},
+        defaults,
+        source=source,
+        lines={entry.key: entry.line for entry in entries},
+    )
 
 
 def settings_of_broker_conf(
-    properties: Mapping[str, str], defaults: Mapping[str, Any], *, source: str = "the properties"
+    properties: Mapping[str, str],
+    defaults: Mapping[str, Any],
+    *,
+    source: str = "the properties",
+    lines: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of `BrokerSettings` from properties with Java's names.
 
     As in Java, a broker that does not say its address has that of this host, and one that does not say its
     name has the host's name. A master has the id 0 whatever `brokerId` says.
 
+    Args:
+        properties: with Java's names.
+        defaults: of the fields of `BrokerSettings`.
+        source: where the properties are from, for messages.
+        lines: property -> its line there, for messages.
+
     Raises:
         ConfigError: a value that can't be used.
     """
     given = {name: value.strip() for name, value in properties.items()}
+    places = {name: f"{source}, line {line}" for name, line in (lines or {}).items()}
     fields: dict[str, Any] = {}
     for name, field in _FIELDS.items():
         if name in given:
             text = as_utf8(given[name]) if name == "namesrvAddr" else given[name]
-            fields[field] = _value(f"{source}: {name}", text, defaults.get(field))
+            fields[field] = _value(f"{places.get(name, source)}: {name}", text, defaults.get(field))
     fields.setdefault("broker_name", socket.gethostname())
     role = given.get("brokerRole", _ROLES[0])
     if role not in _ROLES:
-        raise ConfigError(f"{source}: brokerRole={role}: write {', '.join(_ROLES)}")
+        raise ConfigError(f"{places.get('brokerRole', source)}: brokerRole={role}: write {', '.join(_ROLES)}")
     if role != "SLAVE":
         fields["broker_id"] = MASTER_ID
     elif fields.get("broker_id", MASTER_ID) <= MASTER_ID:
@@ -101,7 +128,8 @@ def settings_of_broker_conf(
         ("broker_addr", ip, "brokerIP1", given.get("listenPort", _PORT), "listenPort"),
         ("ha_server_addr", ha_ip, "brokerIP2", given.get("haListenPort", _HA_PORT), "haListenPort"),
     ):
-        _check_address(f"{source}: {host_name} and {port_name}", as_utf8(host), port)
+        place = places.get(port_name) or places.get(host_name) or source
+        _check_address(f"{place}: {host_name} and {port_name}", as_utf8(host), port)
         fields[field] = f"{host}:{port}"
     if given.get("fetchNamesrvAddrByAddressServer", "").lower() == "true" and not fields.get("namesrv_addr"):
         fields["address_server"] = address_server_url(

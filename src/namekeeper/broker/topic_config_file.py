@@ -4,10 +4,13 @@ A Java broker can read it, and we can read a Java broker's file. Unknown members
 """
 
 import os
+import re
 from typing import Any
 
 from msgspec import Struct, convert, json
 
+from namekeeper.common.copied_text import advice_for_json
+from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError
 from namekeeper.files import atomic_replace, read_with_backup, set_aside
 from namekeeper.messages.bodies import encode_data_version
@@ -27,6 +30,10 @@ _MEMBERS = frozenset(
     }
 )  # fmt: skip
 _INDENT = 1
+_SHOWN = 64
+_MEMBER = re.compile(r"Expected `(\w+)[^`]*`.* - at `\$\.(\w+)`")
+_PLACE = re.compile(r"(?:at character |\(byte )([0-9]+)")
+_WANTED = {"int": "a whole number", "bool": "true or false", "str": "text", "object": "an object, {...}"}
 
 
 class StoredTopics(Struct, frozen=True):
@@ -46,18 +53,24 @@ def parse_topics(data: bytes) -> StoredTopics:
     Raises:
         ValueError: it is none; says where.
     """
-    document = fastjson.loads(data)
+    try:
+        document = fastjson.loads(data)
+    except fastjson.DialectError as error:
+        raise ValueError(_with_advice(data, str(error))) from None
     if b"$ref" in data:
         document = fastjson.resolve_refs(document)
     document = _object(document, "the document")
     configs, unknown_of_topics = [], {}
-    for key, value in _object(document.get(_TABLE) or {}, _TABLE).items():
-        config, unknown = _read_config(key, value)
+    for key, value in _object(document.get(_TABLE) or {}, f"{_line_of(data, _TABLE)}{_TABLE}").items():
+        try:
+            config, unknown = _read_config(key, value)
+        except ValueError as error:
+            raise ValueError(f"{_line_of(data, key)}{error}") from None
         configs.append(config)
         if unknown:
             unknown_of_topics[config.topic_name] = unknown
     return StoredTopics(
-        data_version=convert(document.get(_VERSION) or {}, RawDataVersion, strict=False).to_model(),
+        data_version=_read_version(data, document.get(_VERSION) or {}),
         configs=tuple(configs),
         unknown={key: value for key, value in document.items() if key not in (_VERSION, _TABLE)},
         unknown_of_topics=unknown_of_topics,
@@ -126,6 +139,15 @@ class TopicConfigFile:
             ) from None
 
 
+def _read_version(data: bytes, value: object) -> DataVersion:
+    what = f"{_line_of(data, _VERSION)}{_VERSION}"
+    members = _object(value, what)
+    try:
+        return convert(members, RawDataVersion, strict=False).to_model()
+    except ValueError as error:
+        raise ValueError(f"{what}: {_in_words(members, error)}") from None
+
+
 def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:
     what = f"the configuration of topic {key[:64]!r}"
     members = _object(value, what)
@@ -134,7 +156,7 @@ def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:
     try:
         config = convert(fields, TopicConfig, strict=False)
     except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
+        raise ValueError(f"{what}: {_in_words(fields, error)}") from None
     return config, {name: member for name, member in members.items() if name not in _MEMBERS}
 
 
@@ -142,3 +164,31 @@ def _object(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 - the file is wrong, not our call
     return value
+
+
+def _in_words(members: dict[str, Any], error: ValueError) -> str:
+    """What is wrong with a member, with its name and value as they are written."""
+    found = _MEMBER.search(str(error))
+    if found is None:
+        return str(error)
+    written = json.encode(members.get(found[2])).decode()
+    wanted = _WANTED.get(found[1], found[1])
+    return f"{found[2]} can't be {printable(written[:_SHOWN])}: write {wanted}"
+
+
+def _with_advice(data: bytes, problem: str) -> str:
+    """The problem of a text that is no JSON, with its line and what to write instead."""
+    text = data.decode("utf-8", "replace")
+    found = _PLACE.search(problem)
+    before = text[: int(found[1])] if found else ""
+    number = before.count("\n")
+    line = next(iter(text.split("\n")[number : number + 1]), "")
+    advice = advice_for_json(text, line)
+    return f"line {number + 1}: {problem}{'; ' if advice else ''}{advice}"
+
+
+def _line_of(data: bytes, key: str) -> str:
+    """`line 7: ` for the first line that has a key; empty if it is written with escapes."""
+    at = data.find(json.encode(key))
+    line = data.count(b"\n", 0, at) + 1
+    return f"line {line}: " if at >= 0 else ""

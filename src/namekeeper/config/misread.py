@@ -5,7 +5,7 @@ number and what to write instead.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from namekeeper.common.printable import printable
 from namekeeper.config.load import SPEC_OF_NAME
@@ -28,21 +28,22 @@ _VARIABLE = re.compile(r"\$\{|\$[A-Za-z]|%[A-Za-z]+%")
 _NAME_OF_VARIABLE: Mapping[str, str] = {spec.variable: spec.name for spec in SPEC_OF_NAME.values()}
 
 
-def misread_lines(data: bytes, *, source: str) -> list[str]:
+def misread_lines(data: bytes, *, source: str, known: Container[str] = SPEC_OF_NAME) -> list[str]:
     """Warnings about lines that are probably not what they seem, in the order of the lines.
 
     Args:
         data: content of the file, without a byte order mark.
         source: its name.
+        known: names that have a meaning; by default those of a name server.
     """
     text = data.decode("iso-8859-1")
     seen: dict[str, int] = {}
     warnings: list[str] = []
     for entry in entries_of(text):
-        if (hint := next(_hints(entry), None)) is not None:
+        if (hint := next(_hints(entry, known), None)) is not None:
             warnings.append(f"{source}, line {entry.line}: {printable(hint)}")
         first = seen.setdefault(entry.key, entry.line)
-        if entry.key in SPEC_OF_NAME and first != entry.line:
+        if entry.key in known and first != entry.line:
             warnings.append(
                 f"{source}, line {entry.line}: {entry.key} stands in line {first}, too: this one counts"
             )
@@ -52,22 +53,22 @@ def misread_lines(data: bytes, *, source: str) -> list[str]:
     return warnings
 
 
-def _hints(entry: PropertyEntry) -> Iterator[str]:
+def _hints(entry: PropertyEntry, known: Container[str]) -> Iterator[str]:
     """What looks wrong in a line, the most telling first."""
     if not entry.key:
         yield "there is no name before the value: write name=value"
         return
     if entry.separator.isspace() or not entry.separator:
-        yield from _without_separator(entry)
-    yield from _about_name(entry)
-    yield from _about_backslashes(entry)
-    if entry.key in SPEC_OF_NAME or is_secret(entry.key):
+        yield from _without_separator(entry, known)
+    yield from _about_name(entry, known)
+    yield from _about_backslashes(entry, known)
+    if entry.key in known or is_secret(entry.key):
         yield from _about_value(entry)
 
 
-def _without_separator(entry: PropertyEntry) -> Iterator[str]:
+def _without_separator(entry: PropertyEntry, known: Container[str]) -> Iterator[str]:
     """A line that has a blank or nothing where others have `=`."""
-    if entry.key in SPEC_OF_NAME:
+    if entry.key in known:
         if not entry.value:
             yield f"{entry.key} has no value: write {entry.key}=value"
         return
@@ -78,27 +79,27 @@ def _without_separator(entry: PropertyEntry) -> Iterator[str]:
     yield f"{shown!r} is no property: write name=value, and # at the beginning of a comment"
 
 
-def _about_name(entry: PropertyEntry) -> Iterator[str]:
+def _about_name(entry: PropertyEntry, known: Container[str]) -> Iterator[str]:
     if entry.key in _NAME_OF_VARIABLE:
         name = _NAME_OF_VARIABLE[entry.key]
         yield f"{entry.key} is a variable of the environment: write {name}={_shown(entry, entry.raw_value)}"
     key = as_utf8(entry.key)
     if not _NAME.fullmatch(key):
         bare = key.strip(_AROUND_NAMES)
-        known = f": write {bare}={_plain(entry)}" if bare in SPEC_OF_NAME else ": write name=value"
-        yield f"{key!r} is no name of a property{known}"
-    elif key not in SPEC_OF_NAME and entry.value[:1] in {"{", "["}:
+        advice = f": write {bare}={_plain(entry)}" if bare in known else ": write name=value"
+        yield f"{key!r} is no name of a property{advice}"
+    elif key not in known and entry.value[:1] in {"{", "["}:
         yield "this is no line of properties: write each property as name=value in its own line"
 
 
-def _about_backslashes(entry: PropertyEntry) -> Iterator[str]:
+def _about_backslashes(entry: PropertyEntry, known: Container[str]) -> Iterator[str]:
     if any(match.group(1) for match in _DROPPED.finditer(entry.raw_value)):
         doubled = _BACKSLASHES.sub(r"\\\\", entry.raw_value)
         yield (
             f"a single backslash in {entry.key} is no part of the value: write two"
             f"{'' if is_secret(entry.key) else f', as in {entry.key}={doubled}'}"
         )
-    if entry.swallowed in SPEC_OF_NAME:
+    if entry.swallowed in known:
         yield (
             f"it ends with a backslash, so {entry.swallowed} in the next line is a part of it: write two"
             " backslashes, or none"
@@ -117,7 +118,7 @@ def _about_value(entry: PropertyEntry) -> Iterator[str]:
         yield (
             f"{entry.key} is not ASCII, and Java does not read UTF-8: write {entry.key}={escape_value(value)}"
         )
-    if SPEC_OF_NAME[entry.key].facts.path and _VARIABLE.search(value):
+    if (spec := SPEC_OF_NAME.get(entry.key)) and spec.facts.path and _VARIABLE.search(value):
         yield f"{value} in {entry.key} is no variable here, and none for Java: write the path itself"
     if value[-1:] in {",", ";"}:
         yield f"{value[-1]} at the end of {entry.key} is a part of the value: write it without"

@@ -98,6 +98,14 @@ def test_a_file_without_rules_refuses_everything_and_is_no_error():
             "takes_over is for rules that allow",
         ),
         ("mode =", "access.toml is not TOML: "),
+        ("mode =", "mode has no value"),
+        (
+            'mode = "enforce"\n\nrule:\n',
+            "(at line 3, column 5); this is no TOML but looks like YAML: write rule",
+        ),
+        ("mode = \u201cenforce\u201d", 'these quotes are typographic: write "straight" ones'),
+        ("mode = enforce", 'write the value in quotes: mode = "..."'),
+        ('\ufeff{"mode": "enforce"}', "looks like JSON"),
         ("[" * 100_000, "access.toml is not TOML: "),
     ],
 )

@@ -88,7 +88,7 @@ BROKEN = {
     missing: "access.toml can't be read: No such file or directory",
     folder: "access.toml can't be read: Is a directory",
     pipe: "access.toml is not a regular file",
-    not_text: "access.toml is not UTF-8: see byte 8",
+    not_text: "access.toml is not UTF-8: see byte 8, in line 1; save the file as UTF-8",
     empty: "access.toml: mode is missing",
     too_large: "access.toml is too large",
     without_keys: "keys.toml can't be read: No such file or directory",

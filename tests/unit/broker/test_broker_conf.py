@@ -1,5 +1,7 @@
 """`BrokerSettings` from the files that people have: those of RocketMQ's conf folder, and their own."""
 
+import contextlib
+
 import pytest
 
 from namekeeper.broker import broker_conf
@@ -100,6 +102,51 @@ def test_a_file_that_can_not_be_read_is_named(tmp_path):
         read(tmp_path, "brokerName=\\u12")
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("brokerName=broker-a  # the first", "a comment is a part of the value of brokerName"),
+        ('namesrvAddr = "10.0.0.1:9876"', "write namesrvAddr=10.0.0.1:9876"),
+        ("brokerName=\u201cbroker-a\u201d", "quotes are a part of the value of brokerName"),
+        ("brokerClusterName=\u4e3b", "brokerClusterName is not ASCII"),
+        ("flushDiskType\uff1aASYNC_FLUSH", "is no property"),
+        ("namesrvAddr=a:1\nnamesrvAddr=b:1", "namesrvAddr stands in line 2, too"),
+        ("storePathRootDir=C:\\store", "write two"),
+        ("brokerName", "brokerName has no value"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_that_java_takes_otherwise_than_it_looks_is_logged_with_its_number(
+    tmp_path, caplog, line, said, end
+):
+    name = "" if "brokerName" in line else "brokerName=b"
+    with contextlib.suppress(ConfigError):
+        read(tmp_path, f"{name}\n{line}\n".replace("\n", end))
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert said in warning
+    assert f"broker-a.properties, line {3 if 'stands' in said else 2}: " in warning
+
+
+def test_what_rocketmq_ships_gives_no_warning(tmp_path, caplog):
+    read(tmp_path, STOCK)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("brokerId=zero", "line 2: brokerId=zero"),
+        ("brokerRole=MASTER", "line 2: brokerRole=MASTER"),
+        ("listenPort=10911 # port", "line 2: brokerIP1 and listenPort: address"),
+        ("haListenPort=ha", "line 2: brokerIP2 and haListenPort: address"),
+    ],
+)
+def test_a_value_that_can_not_be_used_is_named_with_its_line(tmp_path, line, said):
+    with pytest.raises(ConfigError, match=r"broker-a\.properties, ") as refused:
+        read(tmp_path, f"brokerName=b\n{line}\n")
+    assert said in str(refused.value)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
     assert read(tmp_path, b"\xef\xbb\xbfbrokerName=b\n").broker_name == "b"
 
@@ -120,7 +167,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
 def test_an_address_that_is_none_is_refused_in_the_words_of_the_file(tmp_path, lines, message):
     with pytest.raises(ConfigError) as refused:
         read(tmp_path, f"{STOCK}{lines}\n")
-    assert str(refused.value).startswith(f"{tmp_path}/broker-a.properties: {message}")
+    line = len(f"{STOCK}{lines}".splitlines())
+    assert str(refused.value).startswith(f"{tmp_path}/broker-a.properties, line {line}: {message}")
 
 
 def test_name_servers_are_shown_as_the_author_of_the_file_sees_them(tmp_path):

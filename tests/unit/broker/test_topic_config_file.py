@@ -143,3 +143,36 @@ def test_what_can_not_be_read_or_written_is_named(file, path):
         file.load()
     with pytest.raises(ConfigError, match="can't write"):
         file.save(ONE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "{\n\u201cdataVersion\u201d: {}}",
+            "line 2: not JSON: expected a key at character 2; these quotes are typographic",
+        ),
+        ("dataVersion:\n  counter: 2\n", "line 1: not JSON"),
+        ("dataVersion:\n  counter: 2\n", "looks like YAML"),
+        (
+            '{"dataVersion": {"counter": "two"}}',
+            'line 1: dataVersion: counter can\'t be "two": write a whole number',
+        ),
+        ('{\n"dataVersion": 3}', "line 2: dataVersion is no JSON object"),
+        ('{\n\n"topicConfigTable": ["T"]}', "line 3: topicConfigTable is no JSON object"),
+        ('{"topicConfigTable": {\n"T": 6}}', "line 2: the configuration of topic 'T' is no JSON object"),
+        (
+            '{"topicConfigTable": {\n"T": {"perm": "RW"}}}',
+            "line 2: the configuration of topic 'T': perm can't be \"RW\"",
+        ),
+        ('{"topicConfigTable": {\n"T": {"order": "x"}}}', 'order can\'t be "x": write true or false'),
+        ('{"topicConfigTable": {"T": {"attributes": []}}}', "attributes can't be []: write an object"),
+        ('{"topicConfigTable": {"T": {"topicName": [1]}}}', "topicName can't be [1]: write text"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_what_to_write_instead(file, path, text, said):
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    with pytest.raises(ConfigError) as refused:
+        file.load()
+    assert said in str(refused.value)
