@@ -13,7 +13,12 @@ from namekeeper.answers.source import HistorySource, JournalSource, SourceProgre
 from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
-from namekeeper.cli.journals import journals_here, journals_of_this_host
+from namekeeper.cli.journals import (
+    NoJournalHereError,
+    addresses_of_environment,
+    journals_here,
+    journals_of_this_host,
+)
 from namekeeper.cli.output import json_option, note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
@@ -176,11 +181,28 @@ def take_source(
         here, others = journals_here(addresses, _connector())
         found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
         if config_files or not found:
-            found += journals_of_this_host(config_files)
+            found += _journals_by_default(config_files)
         return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 
     return WarehouseSource(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
+
+
+def _journals_by_default(config_files: Sequence[str]) -> list[str | FoundJournal]:
+    """The journals of this host; without one, those of the name servers that NAMESRV_ADDR gives.
+
+    A journal of this host comes first: the variable may be set for another cluster, and what a command reads
+    must not change with it silently.
+    """
+    try:
+        return [*journals_of_this_host(config_files)]
+    except NoJournalHereError:
+        listed = addresses_of_environment()
+        if config_files or not listed:
+            raise
+        note(f"note: there is no journal on this host: this reads those of NAMESRV_ADDR, {listed}")
+        here, others = journals_here([listed], _connector())
+        return [*here, *_remote_journals((), others)]
 
 
 def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[FoundJournal]:

@@ -1,5 +1,6 @@
 """The journals of the name servers that are configured on this host."""
 
+import os
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +10,29 @@ from msgspec import structs
 from namekeeper.app.journal_settings import journal_folder
 from namekeeper.cli.connecting import PLAIN_CONNECTOR, Connector, properties_of
 from namekeeper.cli.launch import load_startup, path_of
+from namekeeper.config.java_options import NAMESRV_ADDR, system_properties
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingConnectError
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.reader import find_journals
 from namekeeper.remoting.address import Address, parse_addresses
 
-__all__ = ["journals_at", "journals_here", "journals_of_this_host"]
+__all__ = [
+    "NoJournalHereError",
+    "addresses_of_environment",
+    "journals_at",
+    "journals_here",
+    "journals_of_this_host",
+]
+
+
+class NoJournalHereError(ConfigError):
+    """No name server that is configured on this host has a journal."""
+
+
+def addresses_of_environment() -> str:
+    """The name servers that the environment lists, as RocketMQ's tools read it; empty if none."""
+    return (os.environ.get("NAMESRV_ADDR") or system_properties(os.environ).get(NAMESRV_ADDR, "")).strip()
 
 
 def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
@@ -25,7 +42,8 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
         config_files: their properties files; without one, the name servers that are started without one.
 
     Raises:
-        ConfigError: there is no journal; the message says where it was looked for.
+        NoJournalHereError: there is no journal; the message says where it was looked for.
+        ConfigError: a properties file can't be used.
     """
     found: list[str] = []
     looked: list[str] = []
@@ -40,7 +58,7 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
             looked.append(f"{parent}/<port>")
             found += [each.folder for each in find_journals(parent) if each.folder != parent]
     if not found:
-        raise ConfigError(
+        raise NoJournalHereError(
             f"there is no journal in {' or '.join(looked)}: give --journal DIR for each name server, -c FILE"
             " for its properties file, -n HOST:PORT if it runs, or --warehouse URI"
         )

@@ -59,6 +59,30 @@ def test_where_it_was_looked_for_is_said(home):
     assert (result.exit_code, "-n HOST:PORT if it runs" in result.output) == (2, True)
 
 
+def test_without_a_journal_here_those_of_the_environment_s_name_servers_are_read(home, monkeypatch):
+    theirs = a_journal(home / "theirs")
+    asked = []
+
+    def here(addresses, _connector):
+        asked.extend(addresses)
+        return ([theirs] if addresses else []), []
+
+    monkeypatch.setattr("namekeeper.cli.history.journals_here", here)
+    monkeypatch.setenv("NAMESRV_ADDR", "ns-1:9876")
+    result = CliRunner().invoke(namekeeper, ["why", "T"])
+    assert (result.exit_code, asked) == (0, ["ns-1:9876"])
+    assert (
+        "note: there is no journal on this host: this reads those of NAMESRV_ADDR, ns-1:9876" in result.stderr
+    )
+
+
+def test_a_journal_here_counts_before_the_environment_s_name_servers(home, monkeypatch):
+    a_journal(home / "namesrv/journal/9876")
+    monkeypatch.setenv("NAMESRV_ADDR", "nowhere.invalid:9876")
+    result = CliRunner().invoke(namekeeper, ["why", "T"])
+    assert (result.exit_code, "NAMESRV_ADDR" in result.stderr) == (0, False)
+
+
 def test_a_warehouse_and_journals_at_once_are_refused(home):
     result = CliRunner().invoke(namekeeper, ["why", "T", "--warehouse", "w", "-c", "x"])
     assert (result.exit_code, "give either --warehouse URI" in result.output) == (2, True)
