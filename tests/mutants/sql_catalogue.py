@@ -320,7 +320,7 @@ SQL_MUTANTS = (
     SqlMutant(
         "islands-not-numbered",
         "islands",
-        "sum(is_first) OVER (PARTITION BY $key ORDER BY $order ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+        "sum(is_first) OVER (PARTITION BY $key ORDER BY $order RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
         "is_first",
         "periods that a gap separates are not one",
     ),

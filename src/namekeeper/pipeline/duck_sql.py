@@ -6,6 +6,7 @@ from typing import Any
 
 __all__ = ["MACROS", "duck_ddl", "duck_query"]
 
+_OPERANDS = [f"a{number}" for number in range(12)]
 MACROS = (
     "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
     "sort_array(a) AS list_sort(a)",
@@ -13,8 +14,14 @@ MACROS = (
     "xxhash64(a) AS hash(a), (a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
     "try_element_at(a, i) AS list_extract(a, i)",
     "explode(a) AS unnest(a)",
+    # Of Spark, a text with an unknown part is unknown; DuckDB's own function leaves the part out.
+    "concat"
+    + ", ".join(
+        f"({', '.join(_OPERANDS[:count])}) AS {' || '.join(_OPERANDS[:count])}"
+        for count in range(2, len(_OPERANDS) + 1)
+    ),
 )
-"""Functions of Spark that DuckDB calls otherwise, as it wants them behind CREATE MACRO."""
+"""Functions of Spark that DuckDB calls or does otherwise, as it wants them behind CREATE MACRO."""
 
 _PARAMETER = re.compile(r":([a-z_]+)")
 _COMMENT = re.compile(r"--.*")

@@ -32,3 +32,7 @@ def test_functions_of_spark():
     ).fetchone()
     assert found == (["a", "b"], "2026-03-02")
     assert connection.execute("SELECT collect_set(x) FROM (SELECT NULL AS x)").fetchone() == ([],)
+    found = connection.execute(
+        "SELECT concat('a', 1), concat('a', NULL), concat('a', 'b', NULL, 'c', 'd', 'e', 'f')"
+    )
+    assert found.fetchone() == ("a1", None, None)

@@ -4,7 +4,9 @@ import re
 import zipfile
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 
+import duckdb
 import pytest
 
 from namekeeper.pipeline.gold import sql_text as module
@@ -96,6 +98,18 @@ def test_a_value_that_is_not_given_is_named(monkeypatch: pytest.MonkeyPatch):
     files_of(monkeypatch, query="-- include: part\n--   row: a\n", part="SELECT $rows\n")
     with pytest.raises(KeyError, match="rows"):
         sql_text("query")
+
+
+def test_rows_that_no_order_tells_apart_are_of_one_island_however_an_engine_sorts_them():
+    """The second window gets the rows that begin at the same time with the first of them last."""
+    islands = body_of(raw_text("islands")).partition("$named AS (")[2].rstrip().removesuffix(")")
+    numbered = Template(islands).substitute(named="island", key="cluster", order="from_ts")
+    start = "('c', 1, 1), ('c', 9, 0), ('c', 9, 1), ('c', 9, 0), ('c', 10, 0)"
+    found = duckdb.execute(
+        f"WITH start_of_island(cluster, from_ts, is_first) AS (VALUES {start})"
+        f" SELECT DISTINCT from_ts, island FROM ({numbered}) ORDER BY ALL"
+    )
+    assert found.fetchall() == [(1, 1), (9, 2), (10, 2)]
 
 
 def test_the_header_ends_where_a_fragment_is_included():

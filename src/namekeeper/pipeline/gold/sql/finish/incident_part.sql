@@ -12,7 +12,10 @@ WITH horizon AS (
   SELECT max(up_to) AS up_to FROM last_record_time
 ),
 cluster_of AS (
-  SELECT broker_name, max_by(cluster, valid_from) AS cluster FROM broker_group_history GROUP BY broker_name
+  SELECT broker_name, max_by(cluster, (valid_from, cluster)) AS cluster
+  FROM broker_group_history
+  WHERE cluster IS NOT NULL
+  GROUP BY broker_name
 ),
 broker_end AS (
   SELECT
@@ -151,7 +154,7 @@ part AS (
 --   named: part_island
 --   rows: part
 --   key: kind, cluster, of_subject
---   order: from_ts, subject, broker, topic
+--   order: from_ts, subject
 --   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
 SELECT
   kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker, namesrv,

@@ -9,7 +9,10 @@ WITH horizon AS (
   SELECT max(up_to) AS up_to FROM last_record_time
 ),
 cluster_of AS (
-  SELECT broker_name, max_by(cluster, valid_from) AS cluster FROM broker_group_history GROUP BY broker_name
+  SELECT broker_name, max_by(cluster, (valid_from, cluster)) AS cluster
+  FROM broker_group_history
+  WHERE cluster IS NOT NULL
+  GROUP BY broker_name
 ),
 failure AS (
   SELECT

@@ -7,7 +7,10 @@
 -- reads: broker_group_history, broker_session, incident_part, topic_outage_daily, topic_route
 -- kept: it has few rows, and the query over it needs it three times
 WITH cluster_of AS (
-  SELECT broker_name, max_by(cluster, valid_from) AS cluster FROM broker_group_history GROUP BY broker_name
+  SELECT broker_name, max_by(cluster, (valid_from, cluster)) AS cluster
+  FROM broker_group_history
+  WHERE cluster IS NOT NULL
+  GROUP BY broker_name
 ),
 -- include: islands,
 --   named: outage_island
@@ -89,7 +92,7 @@ chosen AS (
       PARTITION BY c.cluster, c.topic, c.from_ts
       ORDER BY
         CASE WHEN x.kind IS NULL THEN 1 ELSE 0 END, CASE WHEN c.way IS NULL THEN 1 ELSE 0 END, c.broker_name,
-        c.namesrv, x.kind, x.island, c.cause, c.peer
+        c.namesrv, x.kind, x.island, c.cause, c.peer NULLS LAST
     ) AS choice
   FROM candidate c
   LEFT JOIN explained x

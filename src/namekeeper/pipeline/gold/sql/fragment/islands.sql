@@ -1,4 +1,5 @@
 -- CTE $named: the rows of `$rows`; those that continue each other have the same number in `island`. See island_start.
+-- Rows that are equal in `$order` have one number: engines promise no order for them.
 -- include: island_start,
 --   named: $named
 --   rows: $rows
@@ -8,6 +9,6 @@
 $named AS (
   SELECT
     s.*,
-    sum(is_first) OVER (PARTITION BY $key ORDER BY $order ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
+    sum(is_first) OVER (PARTITION BY $key ORDER BY $order RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
   FROM start_of_$named s
 )
