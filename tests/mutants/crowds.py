@@ -16,8 +16,8 @@ CROWD_MUTANTS = (
     Mutant(
         "turns-know-no-brokers",
         "remoting/connection.py",
-        "peer = self.channel.host, self.has_broker",
-        "peer = self.channel.host, False",
+        "peer = self._host, self.has_broker",
+        "peer = self._host, False",
         "a broker does not wait for all the strangers behind its address",
         ("remoting/test_connection.py",),
     ),

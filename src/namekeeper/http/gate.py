@@ -21,6 +21,7 @@ from typing import cast
 from aiohttp import web
 
 from namekeeper.http.slots import Slots
+from namekeeper.remoting.address import sharing_host
 
 __all__ = ["ANSWERS_LIMIT", "Connection", "Gate"]
 
@@ -254,7 +255,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a request."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
-        self._host = (transport.get_extra_info("peername") or ("",))[0]
+        self._host = sharing_host((transport.get_extra_info("peername") or ("",))[0])
         self._gate.enter(self._handler, self)
         self._take(self._gate.asking)
         self._abort_in(REQUEST_SECONDS)

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
+from namekeeper.remoting.address import sharing_host
+
 __all__ = ["HostTurns"]
 
 
@@ -23,6 +25,7 @@ class HostTurns:
     @asynccontextmanager
     async def of(self, host: str) -> AsyncIterator[None]:
         """Wait for a turn of a host, and hold it."""
+        host = sharing_host(host)
         lock = self._of_hosts.get(host)
         if lock is None:
             lock = self._of_hosts[host] = asyncio.Lock()

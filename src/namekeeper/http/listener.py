@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from namekeeper.http.slots import Slots
-from namekeeper.remoting.address import Address
+from namekeeper.remoting.address import Address, sharing_host
 from namekeeper.remoting.listening import Acceptor, SocketOptions, listen
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.tls import TlsContexts
@@ -86,13 +86,14 @@ class PageListener:
         self._connecting[task] = None
         task.add_done_callback(self._connecting.pop)
         if self._tls is not None:
+            host = sharing_host(peer.host)
             victim = (
                 self._handshakes.first_to_go(_is_ending) if len(self._handshakes) >= MAX_HANDSHAKES else None
             )
             if victim is not None:
                 victim.cancel()
-            self._handshakes.add(peer.host, task)
-            task.add_done_callback(partial(self._handshakes.remove, peer.host))
+            self._handshakes.add(host, task)
+            task.add_done_callback(partial(self._handshakes.remove, host))
 
     async def _connect(self, sock: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(self._protocol, sock)

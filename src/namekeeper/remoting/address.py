@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 from namekeeper.errors import ConfigError
 
-__all__ = ["Address", "bare_host", "format_address", "parse_address", "parse_addresses"]
+__all__ = ["Address", "bare_host", "format_address", "parse_address", "parse_addresses", "sharing_host"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HTTP = "http://"
 _NAME = re.compile(r"[\w.-]+")
 _NUMBERS = re.compile(r"[0-9]+(\.[0-9]+){3,}")
 _SEPARATORS = re.compile(r"[\s,;|\uff0c\uff1b\u3001]+")
+_MAPPED = bytes(10) + b"\xff\xff"
+"""Begins an address of IPv4 that IPv6 wraps."""
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 _WIDE = str.maketrans({"\uff1a": ":", "\uff0e": ".", "\u3002": "."})
 _HOW = "write host:port, as in 10.0.0.1:9876 or [::1]:9876"
@@ -44,6 +46,22 @@ def parse_address(text: str) -> Address:
     if not 0 < int(port) < 65_536:
         raise ConfigError(f"address {item!r} can't be used: the port must be between 1 and 65535")
     return Address(host, int(port))
+
+
+def sharing_host(host: str) -> str:
+    """The host as which an address counts where hosts share a limit.
+
+    A host with IPv6 has a whole /64 of addresses: all of them are one host.
+    """
+    if ":" not in host:
+        return host
+    try:
+        packed = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
+    except OSError:
+        return host
+    if packed.startswith(_MAPPED):
+        return socket.inet_ntop(socket.AF_INET, packed[len(_MAPPED) :])
+    return socket.inet_ntop(socket.AF_INET6, packed[:8] + bytes(8)) + "/64"
 
 
 def _is_host(host: str) -> bool:

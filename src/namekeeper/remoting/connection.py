@@ -18,6 +18,7 @@ from typing import cast
 from namekeeper.access.judged import subject_of
 from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
+from namekeeper.remoting.address import sharing_host
 from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.endings import closed_by
@@ -49,7 +50,7 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
-        "__weakref__", "_close_announced", "_context", "_flush_timer", "_frames", "_held_bytes",
+        "__weakref__", "_close_announced", "_context", "_flush_timer", "_frames", "_held_bytes", "_host",
         "_is_careful", "_is_json", "_large", "_loop", "_owed", "_queue", "_read_part", "_serving",
         "_transport", "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel",
         "read", "reader", "seen_by_sweep",
@@ -57,6 +58,7 @@ class ServerConnection(asyncio.Protocol):
 
     def __init__(self, channel: Channel, context: ConnectionContext) -> None:
         self.channel = channel
+        self._host = sharing_host(channel.host)
         self.bytes_in = self.bytes_out = 0
         self.seen_by_sweep = (0, 0)
         """At the last idle sweep: bytes in both directions, and the number of sweeps without traffic."""
@@ -336,7 +338,7 @@ class ServerConnection(asyncio.Protocol):
         """Schedule one more turn, never from inside a handler, and only one at a time."""
         if self._is_careful and not self._turn_is_due:
             self._turn_is_due = True
-            peer = self.channel.host, self.has_broker
+            peer = self._host, self.has_broker
             self._context.turns.wait(self._turn, peer=peer, is_long=self._is_next(LARGE_ANSWERS))
 
     def _turn(self, *, is_due: bool = True) -> None:
@@ -429,7 +431,7 @@ class ServerConnection(asyncio.Protocol):
 
     def _claim(self, size: int) -> BudgetClaim:
         ask = self._context.budget.ask
-        return ask(size, self._schedule_turn, peer=self.channel.host, has_broker=self.has_broker)
+        return ask(size, self._schedule_turn, peer=self._host, has_broker=self.has_broker)
 
     @property
     def _is_full(self) -> bool:
@@ -450,7 +452,7 @@ class ServerConnection(asyncio.Protocol):
         self._keep_held(held)
 
     def _keep_held(self, size: int) -> None:
-        self._held_bytes = self._context.unserved.keep(self, self.channel.host, size)
+        self._held_bytes = self._context.unserved.keep(self, self._host, size)
 
     def _set_reading(self, *, wanted: bool) -> None:
         """Start or pause reading; while we don't read from a channel, its brokers don't expire."""
@@ -484,7 +486,7 @@ class ServerConnection(asyncio.Protocol):
         self._queue.clear()
         self._owed.clear()
         self._held_bytes = 0
-        self._context.unserved.let_go(self, self.channel.host)
+        self._context.unserved.let_go(self, self._host)
         self._large.release_all()
 
     def _announce_close(self) -> None:

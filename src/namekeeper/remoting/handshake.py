@@ -10,7 +10,7 @@ from ipaddress import ip_network
 
 from namekeeper.access.peer import IpNetwork, parse_ip, unwrapped
 from namekeeper.errors import ConfigError
-from namekeeper.remoting.address import Address
+from namekeeper.remoting.address import Address, sharing_host
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.log_limit import LogLimit
@@ -150,7 +150,8 @@ class Handshakes:
     def _host(self, sniffer: ProtocolSniffer) -> str:
         """The host that a newcomer counts for: that in the PROXY header of a trusted proxy, else its own."""
         claimed = sniffer.claimed
-        return (sniffer.peer if claimed is None or not self._is_trusted(sniffer.peer) else claimed).host
+        peer = sniffer.peer if claimed is None or not self._is_trusted(sniffer.peer) else claimed
+        return sharing_host(peer.host)
 
     def _channel(self, sniffer: ProtocolSniffer) -> Channel:
         """Make the channel; a PROXY header counts as the peer's address if a trusted proxy sent it."""

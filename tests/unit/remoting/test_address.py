@@ -3,7 +3,14 @@ import re
 import pytest
 
 from namekeeper.errors import ConfigError
-from namekeeper.remoting.address import Address, bare_host, format_address, parse_address, parse_addresses
+from namekeeper.remoting.address import (
+    Address,
+    bare_host,
+    format_address,
+    parse_address,
+    parse_addresses,
+    sharing_host,
+)
 
 
 @pytest.mark.parametrize(
@@ -90,3 +97,20 @@ def test_ipv6_hosts_are_written_with_brackets():
     assert format_address("10.0.0.1", 5) == "10.0.0.1:5"
     assert bare_host("[::1]") == "::1"
     assert bare_host("localhost") == "localhost"
+
+
+@pytest.mark.parametrize(
+    ("host", "counts_as"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:DB8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("no:address", "no:address"),
+        ("", ""),
+    ],
+)
+def test_the_addresses_of_a_network_of_ipv6_share_as_one_host(host, counts_as):
+    assert sharing_host(host) == counts_as

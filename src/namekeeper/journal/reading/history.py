@@ -41,6 +41,9 @@ __all__ = [
 
 CHANGE_RECORDS_LIMIT = 1_000_000
 """Records of a change that has no end yet; with more it counts as lost. A KV configuration has 340,000."""
+LATER_RECORDS_LIMIT = 1_000_000
+"""Records that wait for the end of a checkpoint; with more it counts as one without an end. As many as
+a change may have."""
 
 AnyRecord: TypeAlias = Record | Envelope
 FoundRecord: TypeAlias = AnyRecord | SkippedRecords | BlockSummary
@@ -120,6 +123,7 @@ class StepMaker:
         self._checkpoint: OpenCheckpoint | None = None
         self._later: list[Step] = []
         """What happened since that checkpoint began, and counts after it."""
+        self._later_records = 0
         self._knows = False
         """Whether the state is known, by a complete checkpoint of this boot and all changes since: the rows
         of the next one say nothing new."""
@@ -247,12 +251,18 @@ class StepMaker:
 
     def _add_step(self, step: Step, happened: list[Step]) -> None:
         self._last = step
-        waits = happened if self._checkpoint is None else self._later
-        waits.append(step)
+        if self._checkpoint is None:
+            happened.append(step)
+            return
+        self._later.append(step)
+        self._later_records += len(step.records) if isinstance(step, Changed) else 1
+        if self._later_records > LATER_RECORDS_LIMIT:
+            self._give_up_checkpoint(happened)
 
     def _pass_on_later(self, happened: list[Step]) -> None:
         happened += self._later
         self._later.clear()
+        self._later_records = 0
 
     def _add_to_checkpoint(self, record: AnyRecord, happened: list[Step]) -> None:
         checkpoint = self._checkpoint

@@ -235,3 +235,16 @@ def test_a_change_that_never_ends_counts_as_lost(monkeypatch):
     kinds = [type(step) for step in steps(pen.records)]
     assert Lost in kinds
     assert (kinds[0], kinds[-1]) == (Began, Changed)
+
+
+def test_a_checkpoint_whose_end_does_not_come_keeps_a_limited_number_of_records_waiting(monkeypatch, pen):
+    monkeypatch.setattr(history, "LATER_RECORDS_LIMIT", 3)
+    begin = pen.begin()
+    pen.row(begin)
+    for _ in range(5):
+        pen.kv()
+    maker = history.StepMaker()
+    found = [len(maker.take(record)) for record in pen.records]
+    assert found == [0, 0, 0, 0, 0, 5, 1]  # the begin and four changes, then each change by itself
+    pen.finish(begin, 1)
+    assert maker.take(pen.records[-1]) == []
