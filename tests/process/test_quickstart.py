@@ -50,10 +50,9 @@ ASK = [
 """A command and what it prints."""
 
 
-@pytest.fixture(scope="module")
-def rocketmq(tmp_path_factory):
+def laid_out(folder: Path):
     """A home as RocketMQ's archive makes it, and a shell in it."""
-    home = tmp_path_factory.mktemp("rocketmq") / "rocketmq-5.3.2"
+    home = folder / "rocketmq-5.3.2"
     installed = home.parent / "venv" / "bin"
     installed.mkdir(parents=True)
     for name in ("mqadmin", "mqnamesrv", "mqshutdown"):
@@ -85,6 +84,14 @@ def rocketmq(tmp_path_factory):
     return shell
 
 
+@pytest.fixture
+def rocketmq(tmp_path):
+    """A home of its own for each start, so that no other server runs there."""
+    shell = laid_out(tmp_path)
+    yield shell
+    shell("sh bin/mqshutdown namesrv")
+
+
 def started(shell, line: str) -> None:
     shell.log.unlink(missing_ok=True)
     if "sh mqnamesrv -n" in line:
@@ -111,7 +118,8 @@ def test_a_name_server_starts_and_stops_as_the_quickstart_writes_it(rocketmq, li
 
 
 @pytest.fixture(scope="module")
-def with_broker(rocketmq):
+def with_broker(tmp_path_factory):
+    rocketmq = laid_out(tmp_path_factory.mktemp("rocketmq"))
     started(rocketmq, START[0])
     settings = BrokerSettings(
         broker_name="broker-a", broker_addr="127.0.0.1:10911", ha_server_addr="127.0.0.1:10912",
