@@ -45,8 +45,8 @@ FIVE = [
     "broker-a away",
     "permission to write to broker-b wiped",
     "3 brokers went together: broker-b, broker-c, broker-d",
-    "name servers disagreed about broker-d",
     "name server ns-2_9876 down",
+    "name servers disagreed about broker-d: ns-2_9876 differed",
 ]
 
 
