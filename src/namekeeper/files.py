@@ -122,10 +122,10 @@ def atomic_replace(
         OSError: It could not be done; the old content is still there.
     """
     target = os.path.realpath(path)
-    old = _read(target, system, FILE_BYTES)
-    mode = _NEW_FILE_MODE if old is None else old[1]
-    if backup and old is not None and old[0].strip(_BLANK):
-        _write_and_rename(f"{target}.bak", old[0], mode, system)
+    old = _content(target, system, FILE_BYTES)
+    mode = _NEW_FILE_MODE if old is None else stat.S_IMODE(system.stat(target).st_mode)
+    if backup and old is not None and old.strip(_BLANK):
+        _write_and_rename(f"{target}.bak", old, mode, system)
     _replace(target, data, mode, system, is_synced=is_synced)
 
 
@@ -144,8 +144,7 @@ def read_own_file(path: str, *, limit: int = SMALL_FILE_BYTES, system: Os = os) 
     Raises:
         OSError: It can't be read, is a link, a pipe or the like, or has more than `limit` bytes.
     """
-    found = _read(path, system, limit, os.O_NOFOLLOW)
-    return None if found is None else found[0]
+    return _content(path, system, limit, os.O_NOFOLLOW)
 
 
 def read_if_exists(path: str, *, limit: int = FILE_BYTES, system: Os = os) -> bytes | None:
@@ -154,8 +153,7 @@ def read_if_exists(path: str, *, limit: int = FILE_BYTES, system: Os = os) -> by
     Raises:
         OSError: It can't be read, is not a regular file, or has more than `limit` bytes.
     """
-    found = _read(path, system, limit)
-    return None if found is None else found[0]
+    return _content(path, system, limit)
 
 
 class FoundFile(NamedTuple, Generic[T]):
@@ -420,11 +418,10 @@ def _is_another_process(pid: int) -> bool:
     return True
 
 
-def _read(path: str, system: Os, limit: int, flags: int = 0) -> tuple[bytes, int] | None:
-    """Content and permissions of a file."""
+def _content(path: str, system: Os, limit: int, flags: int = 0) -> bytes | None:
+    """Content of a file, None if there is none."""
     try:
-        data = b"".join(read_chunks(path, limit=limit, system=system, flags=flags))
-        return data, stat.S_IMODE(system.stat(path).st_mode)
+        return b"".join(read_chunks(path, limit=limit, system=system, flags=flags))
     except FileNotFoundError:
         return None
 

@@ -90,7 +90,9 @@ def test_questions_about_the_past(site, command, says, by):
 
     eventually(seen, within=PATIENCE_SECONDS, what=f"{says!r} in the answer to {command}")
     without = there.typist.types(command.format(f"{address} --tls-ca {there.certificates.trust}"))
-    assert (without.returncode, "it answers 403" in without.stderr) == (2, True), without.stderr
+    # With -n the journal of a server on this host is read from its folder, if this user may.
+    refused = (2, True) if "http" in by else (0, False)
+    assert (without.returncode, "it answers 403" in without.stderr) == refused, without.stderr
     untrusting = there.typist.types(command.format(f"--http https://127.0.0.1:{there.port}"))
     assert (untrusting.returncode, "certificate verify failed" in untrusting.stderr) == (2, True)
 
