@@ -81,7 +81,7 @@ class KvFile:
             log.warning(_BACKUP, self._path, found.problem, self._path, extra=ON_CONSOLE)
         elif found.problem:
             log.warning("the KV file %s is empty, so there are no entries", self._path, extra=ON_CONSOLE)
-        return found.value or KvConfigStore()
+        return KvConfigStore() if found.value is None else found.value
 
     def take_over(self) -> KvConfigStore | None:
         """Become the owner if there is none; return the content of the file, None if there is an owner.

@@ -195,3 +195,11 @@ def test_what_is_no_file_is_refused_and_nothing_is_put_beside_it(tmp_path, put):
     ):
         KvFile(str(tmp_path / "kv.json"))
     assert [path.name for path in tmp_path.iterdir()] == ["kv.json"]
+
+
+def test_a_namespace_without_entries_is_there_after_a_restart(tmp_path):
+    """A store without entries is false, and was taken for no store."""
+    path = tmp_path / "kv.json"
+    path.write_text('{"configTable":{"ORDER_TOPIC_CONFIG":{}}}')
+
+    assert KvFile(str(path)).load().to_text() == path.read_bytes()
