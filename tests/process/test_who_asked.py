@@ -116,6 +116,7 @@ def test_the_console_names_the_user_of_a_change_and_finds_it(warehouse: str):
     rows = change_rows(versions, ChangeQuery())["rows"]
     assert {row["cause"]: row["peer"].rpartition(":")[0] for row in rows if row["peer"]} == {
         "register_broker": f"broker-prod@{BROKER}",
+        "put_kv_config": OPS,
         "wipe_write_perm": OPS,
         "delete_topic": OPS,
     }

@@ -43,7 +43,7 @@ def test_options_are_read(arguments, options):
     [
         (["-x"], "Unrecognized option: -x"),
         (["--confgFile=a"], r"Unrecognized option: --confgFile=a \(did you mean --configFile\?\)"),
-        (["-px"], "Unrecognized option: -px"),
+        (["-px"], r"Unrecognized option: -px \(did you mean -p\?\)"),
         (["--o"], r"Ambiguous option: '--o'  \(could be: 'order', 'other'\)"),
         (["-c"], "Missing argument for option: c"),
     ],
