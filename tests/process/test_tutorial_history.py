@@ -154,7 +154,8 @@ def test_the_journals_explain_it(tmp_path):
         why = reader.finds(f"namekeeper why {TOPIC} --at 19:01:50", **only_one_knew)
         ns_1, ns_2 = why.split("\n\n")
         assert re.match(
-            r"ns-1 at .*: cluster-1-broker-002 lost its connection, the last of 2 that had it\n", ns_1
+            r"ns-1 at .*: cluster-1-broker-002 lost its connection \(the peer closed it\), the last of 2 that had it\n",
+            ns_1,
         )
         assert "cluster-1-broker-001 (127.0.0.1:20911) lost its connection" in ns_1
         assert re.match(r"ns-2 at .*: it had a route with queues to write to[\n;]", ns_2)
