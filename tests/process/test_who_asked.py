@@ -120,6 +120,6 @@ def test_the_console_names_the_user_of_a_change_and_finds_it(warehouse: str):
         "wipe_write_perm": OPS,
         "delete_topic": OPS,
     }
-    assert len(change_rows(versions, ChangeQuery(peer="ops@"))["rows"]) == 2
+    assert len(change_rows(versions, ChangeQuery(peer="ops@"))["rows"]) == 3
     (peers,) = (kind for kind in found_names(versions, "ops")["kinds"] if kind["kind"] == "peer")
     assert peers["names"] == [OPS]
