@@ -130,9 +130,7 @@ class OperatorHttpServer:
         doors = Doors(
             host,
             frozenset(map(str.lower, names)),
-            own_names=frozenset(
-                {here.lower(), here.lower().partition(".")[0], "localhost"}
-            ),  # for forwarded ports
+            own_names=frozenset({here, here.partition(".")[0], "localhost"}),  # the last for forwarded ports
             policy=policy,
             remedy="open it by the address of this host, or set httpHostNames",
         )
