@@ -38,6 +38,35 @@ def test_a_signal_leaves_neither_folders_nor_processes(tmp_path, number, status,
         os.killpg(demo.pid, 0)
 
 
+WHILE_ONE_STARTS = """
+import asyncio, signal, subprocess, sys
+from namekeeper.cli.main import main
+run, make, started = asyncio.BaseEventLoop.run_in_executor, subprocess.Popen, []
+def submit(*words):
+    work = run(*words)
+    signal.raise_signal(signal.SIGTERM)
+    return work
+def popen(*words, **settings):
+    started.append(make(*words, **settings))
+    return started[-1]
+asyncio.BaseEventLoop.run_in_executor, subprocess.Popen = submit, popen
+sys.argv[1:] = ["demo", "--no-browser"]
+try:
+    main()
+finally:
+    print("stopped:", [process.returncode for process in started])
+"""
+
+
+def test_a_signal_while_a_name_server_is_about_to_start_stops_it_too(tmp_path):
+    done = subprocess.run(
+        in_python(WHILE_ONE_STARTS), stdout=subprocess.PIPE, text=True, check=False, timeout=PATIENCE,
+        env={**os.environ, "TMPDIR": str(tmp_path)}, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (143, "stopped: [0]")
+    assert list(tmp_path.glob("namekeeper-demo-*")) == []
+
+
 def in_python(code):
     """Words that make a command of ours run other code."""
     return [sys.executable, "-u", "-c", code]

@@ -6,9 +6,9 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Coroutine
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -47,12 +47,13 @@ def demo(report: str, *, in_browser: bool | None) -> None:
     logging.getLogger("namekeeper").addHandler(logging.NullHandler())
     console = Console(highlight=False)
     stage = Stage(console)
+    interruption = _Interruption()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        signal.signal(number, interruption.take)
     try:
         with tempfile.TemporaryDirectory(prefix="namekeeper-demo-") as folder:
             incident = Incident(stage, Path(folder))
-            asyncio.run(incident.run())
+            asyncio.run(interruption.run(incident.run()))
             tell_history(stage, incident, Path(folder), Path(report))
             if _is_wanted(in_browser):
                 show_console(stage, incident)
@@ -64,11 +65,34 @@ def demo(report: str, *, in_browser: bool | None) -> None:
         sys.exit(_SIGNALLED + signal.SIGINT)
 
 
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """End by way of everything that stops processes and removes the folder, as Ctrl-C does."""
-    # Once is enough. It is not ignored by its number: a process that starts just now would inherit that.
-    signal.signal(number, lambda *_: None)
-    sys.exit(_SIGNALLED + number)
+class _Interruption:
+    """Ends the demo by way of everything that stops processes and removes the folder, as Ctrl-C does."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+        self._number = 0
+
+    def take(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal."""
+        # Once is enough. It is not ignored by its number: a process that starts just now would inherit that.
+        signal.signal(number, lambda *_: None)
+        self._number = number
+        if self._task is None:
+            sys.exit(_SIGNALLED + number)
+        # SystemExit could leave the task before it knows of a process that just starts.
+        self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+    async def run(self, work: Coroutine[None, None, None]) -> None:
+        """Do work that a signal cancels."""
+        self._task = asyncio.ensure_future(work)
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            if self._number:
+                sys.exit(_SIGNALLED + self._number)
+            raise
+        finally:
+            self._task = None
 
 
 def _is_wanted(in_browser: bool | None) -> bool:  # noqa: FBT001 - the value of the option
