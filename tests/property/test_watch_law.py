@@ -58,10 +58,14 @@ class Watched(JournalledServer):
         before, self.routes = self.routes, self.answers()
         revision = Revision(self.boot, self.seq)
         self.happened += [(revision, topic) for topic in TOPICS if before[topic] != self.routes[topic]]
-        self.watch.changed(change)
+        self.runner.run(self._tell(change))
         if self.reader is None:
             self.reader = Reader(self)
         self.chance.choice((self.reader.read, self.reader.cut, lambda: None))()
+
+    async def _tell(self, change: Change) -> None:
+        self.watch.changed(change)
+        await asyncio.sleep(0)  # a turn of the loop wakes the watchers
 
 
 class Reader:
