@@ -14,7 +14,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help chart setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks soak fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart crds setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks soak fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -78,6 +78,14 @@ native-wheel: build/native/.built ## the wheel of the native front, in build/nat
 
 chart: $(VENV)/.test ## what renders the Helm chart, for the tests of deploy/
 	$(PIP) --group chart
+
+OPERATOR := tests/deploy/operator
+build/crds/.made: $(wildcard $(OPERATOR)/*)
+	cd $(OPERATOR) && go tool controller-gen crd:maxDescLen=0 output:dir=$(CURDIR)/build/crds \
+	    paths=github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1
+	@touch $@
+
+crds: build/crds/.made ## definitions of the Prometheus operator's resources, for the tests of deploy/ (needs go)
 
 native-wheels: $(VENV)/.dev ## wheels for x86_64 and aarch64, glibc and musl, in build/native-wheels (rustup target add ...)
 	$(PIP) --group native-wheels

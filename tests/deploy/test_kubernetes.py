@@ -11,11 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
 
 from namekeeper.config.startup import make_startup
+from tests.deploy import operator_schema
+from tests.deploy.operator_schema import needs_definitions
 from tests.deploy.prometheus import ROOT, STEPS, firing, needs_promtool
 from tests.support.system.waiting import PATIENCE
 
@@ -71,6 +74,7 @@ EVERY_VALUE: Mapping[str, Any] = {
     "monitoring": {
         "job": "mq-prod", "labels": {"release": "prometheus"},
         "podMonitor": {"enabled": True, "interval": "15s", "tlsConfig": {"insecureSkipVerify": True}},
+        "serviceMonitor": {"enabled": False, "interval": "15s", "tlsConfig": {"insecureSkipVerify": True}},
     },
     "prometheusRule": True,
 }  # fmt: skip
@@ -105,7 +109,7 @@ def check(manifests: Mapping[tuple[str, str], Manifest]) -> int:
     """Validate all but those of the Prometheus operator, by each version; return how many there are."""
     checked = 0
     for (kind, _), manifest in manifests.items():
-        if kind not in {"PrometheusRule", "PodMonitor"}:
+        if kind not in operator_schema.KINDS:
             for version in VERSIONS:
                 assert kubernetes_validate.validate(manifest, version, strict=True) == version
             checked += 1
@@ -289,18 +293,99 @@ def test_https_without_certificates_is_refused(tmp_path: Path):
         rendered(tmp_path, {"tls": {"https": True}})
 
 
+def scraped_by(folder: Path, kind: str, **monitoring: object) -> dict[tuple[str, str], Manifest]:
+    """The chart with its alerts, HTTPS and one kind of monitor, which has every field that the chart knows."""
+    monitor = {"enabled": True, "interval": "15s", "tlsConfig": {"insecureSkipVerify": True}}
+    value = kind[0].lower() + kind[1:]
+    made = by_kind(rendered(folder, {
+        "prometheusRule": True,
+        "tls": {"existingSecret": "certificates", "https": True},
+        "monitoring": {"labels": {"release": "prometheus"}, value: monitor, **monitoring},
+    }))  # fmt: skip
+    assert [each for each, _ in made if each in MONITORS] == [kind]
+    return made
+
+
+MONITORS = {"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}
+"""Kind of monitor -> the field with its endpoints."""
+
+
+@needs_helm
+@needs_definitions
+@pytest.mark.parametrize("kind", MONITORS)
+def test_a_monitor_and_the_alerts_fit_the_definitions_of_the_operator(tmp_path: Path, kind: str):
+    made = scraped_by(tmp_path, kind)
+    operators = [manifest for (each, _), manifest in made.items() if each in operator_schema.KINDS]
+    assert len(operators) == 2
+    for manifest in operators:
+        operator_schema.validate(manifest)
+        assert manifest["metadata"]["labels"]["release"] == "prometheus"
+    (endpoint,) = made[kind, NAME]["spec"][MONITORS[kind]]
+    assert (endpoint["scheme"], endpoint["interval"]) == ("https", "15s")
+    assert endpoint["tlsConfig"] == {"insecureSkipVerify": True}
+
+
+@needs_helm
+@needs_definitions
+@pytest.mark.parametrize("kind", MONITORS)
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("intervall", "30s", "'intervall' was unexpected"),
+        ("interval", "half a minute", "does not match"),
+        ("scheme", "ftp", "is not one of"),
+        ("port", 9886, "is not of type 'string'"),
+        ("relabelings", [{"targetLabel": "job", "replace": "mq"}], "'replace' was unexpected"),
+        ("tlsConfig", {"insecure": True}, "'insecure' was unexpected"),
+    ],
+)
+def test_a_monitor_that_the_operator_would_refuse_is_found(
+    tmp_path: Path, kind: str, field: str, value: object, complaint: str
+):
+    monitor = scraped_by(tmp_path, kind)[kind, NAME]
+    monitor["spec"][MONITORS[kind]][0][field] = value
+    with pytest.raises(jsonschema.ValidationError, match=complaint):
+        operator_schema.validate(monitor)
+
+
+@needs_helm
+def test_two_monitors_of_the_same_pods_are_refused(tmp_path: Path):
+    both = {"podMonitor": {"enabled": True}, "serviceMonitor": {"enabled": True}}
+    with pytest.raises(Exception, match=r"enable one of them|non-zero exit status"):
+        rendered(tmp_path, {"monitoring": both})
+
+
+@needs_helm
+def test_a_service_monitor_scrapes_each_pod_once(tmp_path: Path):
+    made = scraped_by(tmp_path, "ServiceMonitor")
+    monitor = made["ServiceMonitor", NAME]["spec"]
+    (endpoint,) = monitor["endpoints"]
+    (kept,) = [each["regex"] for each in endpoint["relabelings"] if each.get("action") == "keep"]
+    selected = [
+        service["spec"]
+        for (kind, name), service in made.items()
+        if kind == "Service" and re.fullmatch(kept, name)
+        and monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    ]  # fmt: skip
+    (service,) = selected
+    assert service["publishNotReadyAddresses"] is True  # a name server that is not ready is scraped, too
+    assert endpoint["port"] in [port["name"] for port in service["ports"]]
+
+
 @needs_helm
 @needs_promtool
+@pytest.mark.parametrize("kind", MONITORS)
 @pytest.mark.parametrize("job", ["namekeeper", "mq-prod"])
-def test_the_alerts_of_the_chart_select_what_its_monitor_scrapes(tmp_path: Path, job: str):
-    monitoring = {"job": job, "podMonitor": {"enabled": True}}
-    made = by_kind(rendered(tmp_path, {"prometheusRule": True, "monitoring": monitoring}))
-    (endpoint,) = made["PodMonitor", NAME]["spec"]["podMetricsEndpoints"]
+def test_the_alerts_of_the_chart_select_what_its_monitor_scrapes(tmp_path: Path, job: str, kind: str):
+    made = scraped_by(tmp_path, kind, job=job)
+    (endpoint,) = made[kind, NAME]["spec"][MONITORS[kind]]
     labels = {
-        each["targetLabel"]: each.get("replacement", "namekeeper-0") for each in endpoint["relabelings"]
+        each["targetLabel"]: each.get("replacement", "namekeeper-0")
+        for each in endpoint["relabelings"]
+        if "targetLabel" in each
     }
     assert labels == {"job": job, "instance": "namekeeper-0"}
-    assert made["PodMonitor", NAME]["spec"]["selector"]["matchLabels"].items() <= (
+    assert made[kind, NAME]["spec"]["selector"]["matchLabels"].items() <= (
         made["StatefulSet", NAME]["spec"]["template"]["metadata"]["labels"].items()
     )
     rules = tmp_path / "rules.yml"

@@ -34,3 +34,32 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- define "namekeeper.hasAccess" -}}
 {{- if or .Values.access.existingConfigMap .Values.access.existingSecret }}true{{ end -}}
 {{- end -}}
+{{/* name and labels of what the Prometheus operator reads */}}
+{{- define "namekeeper.monitoringMetadata" }}
+metadata:
+  name: {{ .Release.Name }}
+  labels:
+    app.kubernetes.io/name: {{ .Release.Name }}
+    {{- with .Values.monitoring.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+{{/* how a monitor scrapes a pod: of the chart and the monitor's values */}}
+{{- define "namekeeper.endpoint" -}}
+{{- $chart := index . 0 }}
+{{- $monitor := index . 1 -}}
+port: http
+path: /metrics
+interval: {{ $monitor.interval }}
+{{- if $chart.Values.tls.https }}
+scheme: https
+{{- end }}
+{{- with $monitor.tlsConfig }}
+tlsConfig: {{- toYaml . | nindent 2 }}
+{{- end }}
+relabelings:
+  # The alerts select this job.
+  - {targetLabel: job, replacement: {{ $chart.Values.monitoring.job | quote }}}
+  # The pod's name stays when the pod moves.
+  - {sourceLabels: [__meta_kubernetes_pod_name], targetLabel: instance}
+{{- end -}}
