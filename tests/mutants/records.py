@@ -426,10 +426,18 @@ RECORD_MUTANTS = (
     Mutant(
         "unknown-name-is-an-answer",
         "cli/commands/history.py",
-        '    if not context.params["follow"]:\n        context.exit(EXIT_NO_SUCH_NAME)\n',
+        "        if not is_known and not pause_ms:\n            context.exit(EXIT_NO_SUCH_NAME)\n",
         "",
         "history of a name without any record is no answer",
         ("cli/commands/test_history.py",),
+    ),
+    Mutant(
+        "environment-not-read",
+        "cli/shared_options.py",
+        "default=addresses_of_environment,",
+        'default="",',
+        "every command that takes name server addresses reads NAMESRV_ADDR",
+        ("cli/test_shared_options.py",),
     ),
     Mutant(
         "asked-for-by-who-lost-it",

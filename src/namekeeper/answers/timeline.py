@@ -19,7 +19,8 @@ __all__ = ["TimelineEntry", "entry_value", "timeline", "timeline_json", "timelin
 
 SAME_MS = 10_000
 """Equal changes at several name servers within this time are one: scans for dead brokers differ by 5 s."""
-_ROWS_SHOWN = 3
+ROWS_SHOWN = 3
+"""Rows of a kind in the text of a change."""
 _VALUE_LIMIT = 100
 """Characters of a value that are shown: an order configuration may name hundreds of brokers."""
 
@@ -52,10 +53,18 @@ def timeline(events: Iterable[HistoryEvent]) -> list[TimelineEntry]:
     return entries
 
 
-def timeline_lines(entries: Iterable[TimelineEntry], zone: Zone) -> Iterator[str]:
-    """One line for each entry."""
+def timeline_lines(
+    entries: Iterable[TimelineEntry], zone: Zone, rows_shown: int | None = ROWS_SHOWN
+) -> Iterator[str]:
+    """One line for each entry.
+
+    Args:
+        entries: in their order.
+        zone: in which times are shown.
+        rows_shown: most rows of a kind that a line has; None: all.
+    """
     for entry in entries:
-        yield printable(f"{shown(entry.at, zone)}  {_sentence(entry.event)}  [{_seen(entry)}]")
+        yield printable(f"{shown(entry.at, zone)}  {_sentence(entry.event, rows_shown)}  [{_seen(entry)}]")
 
 
 def timeline_json(entries: Iterable[TimelineEntry]) -> str:
@@ -106,7 +115,7 @@ def _seen(entry: TimelineEntry) -> str:
     return ", ".join(parts)
 
 
-def _sentence(event: HistoryEvent) -> str:
+def _sentence(event: HistoryEvent, rows_shown: int | None = ROWS_SHOWN) -> str:
     if event.what is What.STARTED:
         return "the name server started: it knows what it restored, and who has registered since"
     if event.what is What.STOPPED:
@@ -117,24 +126,25 @@ def _sentence(event: HistoryEvent) -> str:
     if event.what is What.CORRECTED:
         why = " (found by a checkpoint: the change itself was lost)"
     came = "is back" if event.cause == "restored" else "registered"
-    return "; ".join(_texts(event.rows, came)) + why
+    return "; ".join(_texts(event.rows, came, rows_shown)) + why
 
 
-def _texts(rows: Sequence[RowChange], came: str) -> Iterator[str]:
+def _texts(rows: Sequence[RowChange], came: str, rows_shown: int | None) -> Iterator[str]:
     """A text for each of the first rows of a kind.
 
     Args:
         rows: The rows of one event.
         came: What a broker did that was not there before.
+        rows_shown: How many rows of a kind; None: all.
     """
     addrs = {row.key[2] for row in rows if row.key[0] == "live"}
     others = [row for row in rows if not (row.key[0] == "group" and _is_explained_by(row, addrs))]
     for kind in ("live", "topic", "group", "mapping", "filter", "kv", "config"):
         of_kind = [row for row in others if row.key[0] == kind]
         text = partial(_live, came=came) if kind == "live" else _TEXTS[kind]
-        yield from map(text, of_kind[:_ROWS_SHOWN])
-        if len(of_kind) > _ROWS_SHOWN:
-            yield shown_count(len(of_kind) - _ROWS_SHOWN, f"more {kind} row")
+        yield from map(text, of_kind[:rows_shown])
+        if more := len(of_kind[rows_shown:]) if rows_shown is not None else 0:
+            yield shown_count(more, f"more {kind} row")
 
 
 def _live(row: RowChange, came: str) -> str:

@@ -19,6 +19,8 @@ _RELATIVE = re.compile(r"-?\s*(\d.*[a-z].*)", re.IGNORECASE)
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,3}))?)?(Z)?", re.IGNORECASE)
 _DAY_AND_CLOCK = re.compile(r"(today|yesterday)(?:\s+at)?\s+(\S+)", re.IGNORECASE)
 _EPOCH_MS = re.compile(r"\d{12,13}")
+_EPOCH_SECONDS = re.compile(r"(\d{10})(?:\.(\d{1,3})\d*)?")
+"""As metrics have it; so few ms would be a time in 1970."""
 _SHOWN = re.compile(
     r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?:,|\s+)"
     r"([A-Za-z]*)([+-]\d{1,2}(?::?\d{2})?)?"
@@ -62,8 +64,8 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
     """Read a time, as wall ms.
 
     Args:
-        text: ISO 8601, with an offset or in `zone`; as `shown` or a log writes it; ms since 1970; a time of
-            day, which means the last one, or that of today or yesterday; or how long ago.
+        text: ISO 8601, with an offset or in `zone`; as `shown` or a log writes it; ms or seconds since 1970;
+            a time of day, which means the last one, or that of today or yesterday; or how long ago.
         now_ms: The present, wall ms.
         zone: The zone of a time without an offset.
 
@@ -152,6 +154,10 @@ def _epoch(match: re.Match[str], _now_ms: int, _zone: Zone) -> int:
     return int(match[0])
 
 
+def _epoch_seconds(match: re.Match[str], _now_ms: int, _zone: Zone) -> int:
+    return int(match[1]) * 1_000 + int((match[2] or "0").ljust(3, "0"))
+
+
 def _as_shown(match: re.Match[str], _now_ms: int, zone: Zone) -> int | None:
     """A time that was copied from what we print."""
     day, clock, name, offset, utc_day, utc_clock = match.groups()
@@ -201,6 +207,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], int, Zone], int
     (_CLOCK, _last_time_of_day),
     (_DAY_AND_CLOCK, _time_of_named_day),
     (_EPOCH_MS, _epoch),
+    (_EPOCH_SECONDS, _epoch_seconds),
     (_RELATIVE, _relative),
     (_SHOWN, _as_shown),
 )

@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,9 +22,9 @@ from namekeeper.cli.failure import (
 from namekeeper.cli.options import BadOptionError, read_options
 from namekeeper.cli.output import echo, is_one_stream, json_option, note
 from namekeeper.cli.render import render_json
+from namekeeper.cli.shared_options import Option, namesrv_option
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
-from namekeeper.config.java_options import NAMESRV_ADDR, system_properties
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.request_sender import RequestSender
@@ -93,8 +92,8 @@ class JavaCommand(click.Command):
     def _as_click_reads(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
         """The same command line with each option by its long name."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        switches = {name: param.opts[-1] for param in options if param.is_flag for name in param.opts}
-        values = {name: param.opts[-1] for param in options if not param.is_flag for name in param.opts}
+        switches = {name: param.opts[-1] for param in options if param.is_flag for name in _names(param)}
+        values = {name: param.opts[-1] for param in options if not param.is_flag for name in _names(param)}
         kebab = {_CAPITAL.sub(_hyphened, name): key for name, key in values.items()}
         ours = [name for param in options if param.name in _OURS for name in param.opts]
         ours += kebab.keys() - values.keys()
@@ -204,12 +203,16 @@ class Session:
             return Reply(addr, error=error)
 
 
+def _names(option: click.Option) -> Sequence[str]:
+    return [*option.opts, *(option.old_names if isinstance(option, Option) else ())]
+
+
 def _hyphened(capital: re.Match[str]) -> str:
     return f"-{capital[0].lower()}"
 
 
 def mqadmin_command(
-    name: str, description: str, *, bad_usage: type[BadUsage] = BadUsage
+    name: str, description: str, *, bad_usage: type[BadUsage] = BadUsage, wide: str = ""
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Make a sub-command of a function that takes a `Session` first, and add the options that all share.
 
@@ -217,6 +220,7 @@ def mqadmin_command(
         name: of the sub-command.
         description: one line of help.
         bad_usage: the error for options that can't be used; it has the exit code.
+        wide: what `-o wide` shows; empty: there is no such form.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -229,7 +233,7 @@ def mqadmin_command(
 
         settings = {"help_option_names": ["-h", "--help"]}
         command = click.command(name, cls=JavaCommand, help=description, context_settings=settings)(
-            _shared_options(run)
+            _shared_options(run, wide)
         )
         command.bad_usage = bad_usage
         return command
@@ -252,23 +256,19 @@ def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     )
 
 
-def _shared_options(function: Callable[..., None]) -> Callable[..., None]:
+def _shared_options(function: Callable[..., None], wide: str) -> Callable[..., None]:
     """Add the options that all sub-commands have, behind the function's own."""
     own = function.__dict__.pop("__click_params__", [])
     function = connection_options(function)
-    function = json_option(function)
-    function = click.option(
-        "-n", "--namesrvAddr", "namesrv_addr", envvar="NAMESRV_ADDR", metavar="LIST",
-        default=lambda: system_properties(os.environ).get(NAMESRV_ADDR),
-        help="Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'  [env: NAMESRV_ADDR]",
-    )(function)  # fmt: skip
+    function = json_option(wide=wide)(function)
+    function = namesrv_option("Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'")(function)
     function.__dict__["__click_params__"] += own  # click takes them from the last to the first
     return function
 
 
 def _take_session(options: dict[str, Any]) -> Session:
     """Take the values of the shared options out of `options`."""
-    namesrv_addr = (options.pop("namesrv_addr") or "").strip()
+    namesrv_addr = options.pop("namesrv_addr").strip()
     if not namesrv_addr:
         refuse_usage("no name server to ask: give -n host:port;host:port or set NAMESRV_ADDR")
     try:

@@ -14,9 +14,10 @@ from namekeeper.cli.connecting import Connector, connection_options, take_connec
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.render import UNKNOWN, render_json
+from namekeeper.cli.shared_options import namesrv_option
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.remoting.address import parse_address
+from namekeeper.remoting.address import parse_address, parse_addresses
 from namekeeper.remoting.request_sender import RequestSender
 
 if TYPE_CHECKING:
@@ -27,20 +28,37 @@ __all__ = ["EXIT_DIFFERENT", "compare"]
 EXIT_DIFFERENT = 1
 
 _WIDTH_WITHOUT_TERMINAL = 200
+_PAIR = 2
 
 
-def _checked(_context: click.Context, _param: click.Parameter, value: str) -> str:
-    """Return the address, or refuse one that can't be used."""
+def _pair(a: str | None, b: str | None, listed: str) -> tuple[str, str]:
+    """The two name servers: the arguments, or else a list of two.
+
+    Raises:
+        click.UsageError: there are not two, or an address can't be used.
+    """
+    given = [each for each in (a, b) if each is not None]
     try:
-        return str(parse_address(value))
+        if given or not listed:
+            found = [str(parse_address(each)) for each in given]
+        else:
+            found = [*map(str, parse_addresses(listed))]
     except ConfigError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.UsageError(str(error)) from None
+    if len(found) != _PAIR:
+        names = f"these are {len(found)}: {', '.join(found)}" if found else "none is given"
+        raise click.UsageError(
+            f"compare needs two name servers, and {names}; write `compare HOST:PORT HOST:PORT`, or give two"
+            " by -n 'host:port;host:port' or NAMESRV_ADDR"
+        )
+    return found[0], found[1]
 
 
 @click.command("compare", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("a", callback=_checked)
-@click.argument("b", callback=_checked)
-@json_option
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@namesrv_option("The two name servers, if A and B are not given.")
+@json_option()
 @click.option(
     "--namespace",
     "namespaces",
@@ -67,21 +85,24 @@ def _checked(_context: click.Context, _param: click.Parameter, value: str) -> st
 @connection_options
 @click.pass_context
 def compare(  # noqa: PLR0913 - one for each option
-    context: click.Context, /, a: str, b: str, *, as_json: bool, namespaces: tuple[str, ...],
-    with_config: bool, with_data_versions: bool, confirm: float | None, at_once: int,
-    **connection: Any,  # noqa: ANN401
+    context: click.Context, /, a: str | None, b: str | None, *, namesrv_addr: str, as_json: bool,
+    namespaces: tuple[str, ...], with_config: bool, with_data_versions: bool, confirm: float | None,
+    at_once: int, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Compare everything that the name servers A and B hold, each given as host:port.
 
+    Without A and B it compares the two of -n or NAMESRV_ADDR.
+
     Ends with 0 if they agree, 1 if they differ, 2 if one refuses, 3 if one can't be reached.
     """
+    pair = _pair(a, b, namesrv_addr)
     scope = SnapshotScope(
         namespaces=tuple(dict.fromkeys((ORDER_TOPIC_CONFIG, *namespaces))),
         with_config=with_config, with_data_versions=with_data_versions, at_once=at_once,
     )  # fmt: skip
     try:
         connector, timeout_ms = take_connection(context, connection)
-        comparing = _Comparing((a, b), scope, timeout_ms, connector)
+        comparing = _Comparing(pair, scope, timeout_ms, connector)
         with _progress() as progress:
             comparison = asyncio.run(comparing.run(confirm, progress))
     except NamekeeperError as error:

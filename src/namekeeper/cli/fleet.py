@@ -19,6 +19,7 @@ from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import EXIT_USAGE, BadUsage
 from namekeeper.cli.fleet_show import FleetShow
+from namekeeper.cli.shared_options import namesrv_option
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn
 from namekeeper.fleet.fleet import TEMPLATE, Fleet
@@ -41,14 +42,7 @@ class _FleetCommand(click.Command):
 
 
 @click.command(cls=_FleetCommand)
-@click.option(
-    "--namesrv",
-    "-n",
-    envvar="NAMESRV_ADDR",
-    metavar="ADDRS",
-    default="",
-    help="Name servers, host:port;host:port.  [env: NAMESRV_ADDR]",
-)
+@namesrv_option("Name servers, host:port;host:port.", old_names=["--namesrv"])
 @click.option("--brokers", type=int, default=4, show_default=True, help="Broker names, each with a master.")
 @click.option(
     "--clusters", type=int, default=1, show_default=True, help="Broker names are divided among them."
@@ -87,13 +81,13 @@ def fleet(**options: Any) -> None:  # noqa: ANN401 - click's
     """
     console = Console(highlight=False, stderr=True)
     try:
-        addrs = split_addresses(options["namesrv"])
+        addrs = split_addresses(options["namesrv_addr"])
         plan = make_plan(_settings(options, max(1, len(addrs))))
         if options["only_plan"]:
             _print_plan(plan)
             return
         if not addrs:
-            raise ConfigError("no name server: give --namesrv host:port;host:port, or set NAMESRV_ADDR")
+            raise ConfigError("no name server: give -n host:port;host:port, or set NAMESRV_ADDR")
         logging.getLogger("namekeeper").addHandler(logging.NullHandler())  # the summary says it
         raise_descriptor_limit()  # each broker has a connection to each name server
         status = asyncio.run(_run(plan, options, console))
@@ -126,7 +120,7 @@ async def _run(plan: FleetPlan, options: dict[str, Any], console: Console) -> in
         secret_key=credentials.secret_key if credentials else "",
     )
     show = FleetShow(console, plan)
-    running = Fleet(plan, options["namesrv"], template=template, on_action=show.acted)
+    running = Fleet(plan, options["namesrv_addr"], template=template, on_action=show.acted)
     playing = asyncio.create_task(_live(running, show, fast=options["speed"] == "fast"))
     # The first signal cancels, and brokers unregister; the second one cancels that, too.
     with stopping_by_signals(playing.cancel), contextlib.suppress(asyncio.CancelledError):

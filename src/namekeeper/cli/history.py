@@ -13,13 +13,9 @@ from namekeeper.answers.source import HistorySource, JournalSource, SourceProgre
 from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
-from namekeeper.cli.journals import (
-    NoJournalHereError,
-    addresses_of_environment,
-    journals_here,
-    journals_of_this_host,
-)
+from namekeeper.cli.journals import journals_by_default, journals_here
 from namekeeper.cli.output import json_option, note
+from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
@@ -76,7 +72,7 @@ def zone_option(function: F) -> F:
 
 def history_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the source of the history, Spark, the zone and JSON."""
-    return history_source_options(json_option(function))
+    return history_source_options(json_option()(function))
 
 
 def history_source_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -91,10 +87,10 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         expose_value=False, help="Properties file of a name server on this host, to find its journal.",
     )(function)  # fmt: skip
     function = click.option(
-        "-n", "--namesrv-addr", "--namesrvAddr", "addresses",
-        multiple=True, metavar="HOST:PORT", callback=_note,
-        expose_value=False, help="A name server: its journal is found on this host by its port, or else read "
-        "over its operators' pages.",
+        *ADDRESSES, "addresses", cls=Option, old_names=OLD_ADDRESSES, multiple=True, metavar="LIST",
+        callback=_note, expose_value=False,
+        help="Name servers: a journal is found on this host by its server's port, or else read over its "
+        "operators' pages. NAMESRV_ADDR counts where this host has no journal.  [env: NAMESRV_ADDR]",
     )(function)  # fmt: skip
     function = click.option(
         "--http", "pages", multiple=True, metavar="HOST:PORT", callback=_note, expose_value=False,
@@ -102,7 +98,7 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         "where it speaks TLS.",
     )(function)  # fmt: skip
     function = click.option(
-        "--token", "--http-token", "token",
+        "--http-token", "token", cls=Option, old_names=["--token"],
         default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
         help="Sent to operators' pages as bearer token, where access rules ask for one. "
         + rather_set("NAMEKEEPER_HTTP_TOKEN"),
@@ -181,28 +177,12 @@ def take_source(
         here, others = journals_here(addresses, _connector())
         found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
         if config_files or not found:
-            found += _journals_by_default(config_files)
+            here, others = journals_by_default(config_files, _connector)
+            found += [*here, *_remote_journals((), others)]
         return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 
     return WarehouseSource(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
-
-
-def _journals_by_default(config_files: Sequence[str]) -> list[str | FoundJournal]:
-    """The journals of this host; without one, those of the name servers that NAMESRV_ADDR gives.
-
-    A journal of this host comes first: the variable may be set for another cluster, and what a command reads
-    must not change with it silently.
-    """
-    try:
-        return [*journals_of_this_host(config_files)]
-    except NoJournalHereError:
-        listed = addresses_of_environment()
-        if config_files or not listed:
-            raise
-        note(f"note: there is no journal on this host: this reads those of NAMESRV_ADDR, {listed}")
-        here, others = journals_here([listed], _connector())
-        return [*here, *_remote_journals((), others)]
 
 
 def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[FoundJournal]:

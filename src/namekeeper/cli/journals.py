@@ -1,8 +1,7 @@
 """The journals of the name servers that are configured on this host."""
 
-import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -10,7 +9,8 @@ from msgspec import structs
 from namekeeper.app.journal_settings import journal_folder
 from namekeeper.cli.connecting import PLAIN_CONNECTOR, Connector, properties_of
 from namekeeper.cli.launch import load_startup, path_of
-from namekeeper.config.java_options import NAMESRV_ADDR, system_properties
+from namekeeper.cli.output import note
+from namekeeper.cli.shared_options import addresses_of_environment
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingConnectError
 from namekeeper.journal.disk.lock import is_locked
@@ -19,8 +19,7 @@ from namekeeper.remoting.address import Address, parse_addresses
 
 __all__ = [
     "NoJournalHereError",
-    "addresses_of_environment",
-    "journals_at",
+    "journals_by_default",
     "journals_here",
     "journals_of_this_host",
 ]
@@ -30,9 +29,8 @@ class NoJournalHereError(ConfigError):
     """No name server that is configured on this host has a journal."""
 
 
-def addresses_of_environment() -> str:
-    """The name servers that the environment lists, as RocketMQ's tools read it; empty if none."""
-    return (os.environ.get("NAMESRV_ADDR") or system_properties(os.environ).get(NAMESRV_ADDR, "")).strip()
+class RunsWithoutJournalError(ConfigError):
+    """A name server of this host runs without a journal."""
 
 
 def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
@@ -65,23 +63,35 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def journals_at(addresses: Sequence[str], connector: Connector = PLAIN_CONNECTOR) -> list[str]:
-    """Folders of the journals of the name servers of this host that listen at some addresses.
+def journals_by_default(
+    config_files: Sequence[str], connector: Callable[[], Connector], *, needs_journal: bool = True
+) -> tuple[list[str], list[Address]]:
+    """The journals of this host; without one, those at the addresses of NAMESRV_ADDR, as `journals_here`.
+
+    A journal of this host comes first: the variable may be set for another cluster, and what a command reads
+    must not change with it silently.
+
+    Args:
+        config_files: properties files of name servers of this host.
+        connector: how to reach the servers that the variable names.
+        needs_journal: as in `journals_here`.
 
     Raises:
-        ConfigError: one of them is on another host, or where it writes is not known.
+        ConfigError: there is neither; the message says where it was looked for.
     """
-    found, others = journals_here(addresses, connector)
-    if others:
-        raise ConfigError(
-            f"there is no journal of {others[0]} on this host: give -c FILE for its properties file, or"
-            " --journal DIR; of another host's, copy it here with `namekeeper journal ship`"
-        )
-    return found
+    try:
+        return journals_of_this_host(config_files), []
+    except NoJournalHereError:
+        listed = addresses_of_environment()
+        if config_files or not listed:
+            raise
+        instead = "this reads those of" if needs_journal else "this asks the name servers of"
+        note(f"note: there is no journal on this host: {instead} NAMESRV_ADDR, {listed}")
+        return journals_here([listed], connector(), needs_journal=needs_journal)
 
 
 def journals_here(
-    addresses: Sequence[str], connector: Connector = PLAIN_CONNECTOR
+    addresses: Sequence[str], connector: Connector = PLAIN_CONNECTOR, *, needs_journal: bool = True
 ) -> tuple[list[str], list[Address]]:
     """Folders of the journals of this host's name servers at some addresses, and the rest of the addresses.
 
@@ -91,6 +101,8 @@ def journals_here(
     Args:
         addresses: lists of addresses.
         connector: how to reach the servers.
+        needs_journal: whether a server of this host that runs without a journal is an error; otherwise it is
+            in the rest.
 
     Raises:
         ConfigError: a server that runs has no journal; the message says so.
@@ -102,7 +114,12 @@ def journals_here(
     others: list[Address] = []
     for text in addresses:
         for address in parse_addresses(text):
-            folder = _folder_of(address, str(parent / str(address.port)), connector)
+            try:
+                folder = _folder_of(address, str(parent / str(address.port)), connector)
+            except RunsWithoutJournalError:
+                if needs_journal:
+                    raise
+                folder = None
             if folder is not None:
                 found.append(folder)
             else:
@@ -128,7 +145,7 @@ def _folder_of(address: Address, usual: str, connector: Connector) -> str | None
         # It runs and does not say where it writes. A journal that nobody writes to is not its own.
         return usual if is_locked(usual) else None
     if properties.get("journalEnable") != "true":
-        raise ConfigError(
+        raise RunsWithoutJournalError(
             f"the name server at {address} runs without a journal (journalEnable, or it is not one of ours)"
             + (
                 f"; an earlier one left {usual}: give --journal {usual} to read that"

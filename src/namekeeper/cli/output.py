@@ -10,22 +10,37 @@ import click
 
 from namekeeper.common.printable import printable_lines
 
-__all__ = ["echo", "is_one_stream", "json_option", "note"]
+__all__ = ["echo", "is_one_stream", "is_wide", "json_option", "note"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FORM = "namekeeper.form"
 """Key of the context at which the value of `--output` is kept."""
 
 
-def json_option(function: _Function) -> _Function:
-    """Add `--json` and `-o`, `--output`; the command gets both as `as_json`."""
-    function = click.option("--json", "as_json", is_flag=True, callback=_is_json, help="Print JSON.")(
-        function
-    )
-    return click.option(
-        "-o", "--output", "form", type=click.Choice(["text", "json", "wide"]), is_eager=True,
-        expose_value=False, callback=_keep_form, help="json: the same as --json; wide: the same as text.",
-    )(function)  # fmt: skip
+def json_option(*, wide: str = "") -> Callable[[_Function], _Function]:
+    """Add `--json` and `-o`, `--output`; the command gets both as `as_json`.
+
+    Args:
+        wide: what `-o wide` shows, which the command finds out by `is_wide`; empty: it has no such form.
+    """
+    forms = ["text", "json", *(["wide"] if wide else [])]
+    text = f"json: the same as --json{f'; wide: {wide}' if wide else ''}."
+
+    def decorate(function: _Function) -> _Function:
+        function = click.option(
+            "-o", "--output", "form", type=click.Choice(forms), is_eager=True, expose_value=False,
+            callback=_keep_form, help=text,
+        )(function)  # fmt: skip
+        return click.option("--json", "as_json", is_flag=True, callback=_is_json, help="Print JSON.")(
+            function
+        )
+
+    return decorate
+
+
+def is_wide() -> bool:
+    """Whether the command that runs was given `-o wide`."""
+    return click.get_current_context().meta.get(_FORM) == "wide"
 
 
 def _keep_form(context: click.Context, _option: click.Parameter, value: str | None) -> None:

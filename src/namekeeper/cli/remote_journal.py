@@ -35,12 +35,23 @@ COPIES_BYTES = 16 << 30
 """Bytes of all files that are copied: `journalRetentionBytes` is 4 GiB unless an operator raised it."""
 
 
-def pages_of(address: Address, connector: Connector) -> PageAddress:
+_JOURNAL = "has no journal on this host, and can't be asked for it"
+_OTHER_WAYS = (
+    ", run this command on its host, or copy the journal here with `namekeeper journal ship` and give"
+    " --journal DIR"
+)
+
+
+def pages_of(
+    address: Address, connector: Connector, *, lacks: str = _JOURNAL, other_ways: str = _OTHER_WAYS
+) -> PageAddress:
     """Where a name server's operators' pages are, from its properties (request 319).
 
     Args:
         address: of the name server.
         connector: how to reach it.
+        lacks: for an error: what the name server does not have or do.
+        other_ways: for an error: what helps besides --http.
 
     Raises:
         ConfigError: it does not say; the message says what to do.
@@ -55,11 +66,7 @@ def pages_of(address: Address, connector: Connector) -> PageAddress:
             is_tls = properties.get("httpTlsMode", "disabled") != "disabled"
             return PageAddress(Address(address.host, int(port)), is_tls)
         why = "it has no operators' pages (httpPort)"
-    raise ConfigError(
-        f"{address} has no journal on this host, and can't be asked for it: {why}; give --http HOST:PORT for"
-        " its operators' pages, run this command on its host, or copy the journal here with"
-        " `namekeeper journal ship` and give --journal DIR"
-    )
+    raise ConfigError(f"{address} {lacks}: {why}; give --http HOST:PORT for its operators' pages{other_ways}")
 
 
 class _FileNames(Struct):

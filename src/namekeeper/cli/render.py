@@ -18,6 +18,7 @@ __all__ = [
     "UNKNOWN",
     "render_cluster_more_stats",
     "render_cluster_table",
+    "render_cluster_wide",
     "render_java_json",
     "render_json",
     "render_key_values",
@@ -41,6 +42,9 @@ _CLUSTER_COLUMNS = (
     "#Cluster Name", "#Broker Name", "#BID", "#Addr", "#Version", "#InTPS(LOAD)", "#OutTPS(LOAD)",
     "#Timer(Progress)", "#PCWait(ms)", "#Hour", "#SPACE", "#ACTIVATED",
 )  # fmt: skip
+_INSTANCE_ROW = "{:<22}  {:<22}  {:<4}  {:<22}  {:<16}  {:<14}"
+_WIDE_COLUMNS = ("#Zone", "#ActingMaster")
+_WIDE = "  {:<8}  {:<16}  {:<14}"
 _MORE_STATS_ROW = "{:<16}  {:<32} {:>14} {:>14} {:>14} {:>14}"
 _MORE_STATS_COLUMNS = (
     "#Cluster Name", "#Broker Name", "#InTotalYest", "#OutTotalYest", "#InTotalToday", "#OutTotalToday",
@@ -73,16 +77,33 @@ def render_key_values(table: Mapping[str, str]) -> str:
     return render_lines(f"{key}={table[key]}" for key in sorted(table))
 
 
-def render_route_list(route: TopicRouteData) -> str:
-    """Return the table of `topicRoute -l`: a row for each broker name and a total."""
+def render_route_list(route: TopicRouteData, *, wide: bool = False) -> str:
+    """Return the table of `topicRoute -l`: a row for each broker name and a total.
+
+    Args:
+        route: of a topic.
+        wide: whether rows have all that is known, in more columns than Java's.
+    """
     queues = {row.broker_name: row for row in route.queue_datas}
     brokers = sorted(route.broker_datas, key=lambda broker: broker.broker_name)
-    columns = ("#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm")
+    columns = _ROUTE_ROW.format(
+        "#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm"
+    )
     rows = [_route_row(broker, queues.get(broker.broker_name)) for broker in brokers]
+    if wide:
+        columns += _WIDE.format("#SysFlag", *_WIDE_COLUMNS)
+        flags = [
+            queues[each.broker_name].topic_sys_flag if each.broker_name in queues else UNKNOWN
+            for each in brokers
+        ]
+        rows = [
+            row + _WIDE.format(flag, *_wide_cells(broker))
+            for row, flag, broker in zip(rows, flags, brokers, strict=True)
+        ]
     counted = [queues[broker.broker_name] for broker in brokers if broker.broker_name in queues]
     reads, writes = sum(row.read_queue_nums for row in counted), sum(row.write_queue_nums for row in counted)
     total = _ROUTE_ROW.format("Total:", len(queues), "", reads, writes, "")
-    return render_lines([_ROUTE_ROW.format(*columns), *rows, "-" * _ROUTE_RULE, total])
+    return render_lines([columns, *rows, "-" * _ROUTE_RULE, total])
 
 
 def route_clusters(route: TopicRouteData | None, info: ClusterInfo) -> list[str]:
@@ -107,6 +128,15 @@ def render_cluster_table(info: ClusterInfo, cluster_name: str | None = None) -> 
     return render_lines([_CLUSTER_HEAD.format(*_CLUSTER_COLUMNS), *rows])
 
 
+def render_cluster_wide(info: ClusterInfo, cluster_name: str | None = None) -> str:
+    """Return a table of the same brokers with all that a name server knows of each, and nothing else."""
+    rows = (
+        _INSTANCE_ROW.format(cluster, name, broker_id, addr, *_wide_cells(info.broker_addr_table[name]))
+        for cluster, name, broker_id, addr in _instances(info, cluster_name)
+    )
+    return render_lines([_INSTANCE_ROW.format(*_CLUSTER_COLUMNS[:4], *_WIDE_COLUMNS), *rows])
+
+
 def render_cluster_more_stats(info: ClusterInfo, cluster_name: str | None = None) -> str:
     """Return the table of `clusterList -m`; columns that only brokers know hold a dash."""
     rows = (
@@ -126,6 +156,10 @@ def _route_row(broker: BrokerData, queues: QueueData | None) -> str:
     addrs = ", ".join(f"{broker_id}={addr}" for broker_id, addr in sorted(broker.broker_addrs.items()))
     numbers = (queues.read_queue_nums, queues.write_queue_nums, queues.perm) if queues else (UNKNOWN,) * 3
     return _ROUTE_ROW.format(broker.cluster, broker.broker_name, f"{{{addrs}}}", *numbers)
+
+
+def _wide_cells(broker: BrokerData) -> tuple[str, str]:
+    return (broker.zone_name or UNKNOWN, "yes" if broker.enable_acting_master else "no")
 
 
 def _instances(info: ClusterInfo, cluster_name: str | None) -> Iterator[tuple[str, str, int, str]]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo
+from namekeeper.cli.shared_options import watch_option
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.failures import failures_of_spark, hush_interrupts, missing_package
 
@@ -84,12 +84,8 @@ def _heap(_context: click.Context, _param: click.Parameter, value: str) -> str:
     return value
 
 
-interval_option = click.option(
-    "--watch",
-    "watch_ms",
-    metavar="60s",
-    callback=take_duration,
-    help="Run again and again, with this pause in between.",
+interval_option = watch_option(
+    "Run again and again, with this pause in between; alone, of a minute.", pause="60s"
 )
 
 

@@ -9,6 +9,7 @@ from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart, SnapshotSco
 from namekeeper.admin.what_if import Gone, WhatIf, brokers_in_zones, what_if
 from namekeeper.cli.asking import Session, mqadmin_command, refuse_unknown, refuse_usage
 from namekeeper.cli.failure import CommandRefused, RefusedUsage
+from namekeeper.cli.output import is_wide
 from namekeeper.common.counts import shown_count
 
 __all__ = ["EXIT_UNWRITABLE", "what_if_command"]
@@ -23,6 +24,7 @@ _SHOWN = 20  # topics of a kind, as text
     "what-if",
     "Say which topics could not be written, or depend on one broker, if brokers were gone.",
     bad_usage=RefusedUsage,
+    wide="all topics",
 )
 @click.option(
     "--without", "names", multiple=True, metavar="BROKER",
@@ -88,10 +90,11 @@ def _lines(found: WhatIf, load_limit: float) -> Iterable[str]:
 
 def _topics(what: str, rows: Sequence[tuple[str, Sequence[str]]]) -> Iterable[str]:
     """A line with the number, then the first topics, each with the broker names it is or would be on."""
+    shown = rows if is_wide() else rows[:_SHOWN]
     yield f"  {len(rows):,} {what}"
-    yield from (f"    {topic}  on {_joined(brokers)}" for topic, brokers in rows[:_SHOWN])
-    if len(rows) > _SHOWN:
-        yield f"    and {len(rows) - _SHOWN:,} more: --json has all"
+    yield from (f"    {topic}  on {_joined(brokers)}" for topic, brokers in shown)
+    if len(rows) > len(shown):
+        yield f"    and {len(rows) - len(shown):,} more: --json has all"
 
 
 def _joined(names: Sequence[str]) -> str:

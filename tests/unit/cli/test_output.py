@@ -167,12 +167,3 @@ def test_one_pipe_or_file_for_stdout_and_stderr_is_one_stream(tmp_path):
 def test_the_form_of_the_output_has_one_name_in_every_command(words, is_json):
     printed = Tool().run("topicList", *words).stdout
     assert printed.startswith("{") is is_json
-    for command in (
-        ["why"],
-        ["history"],
-        ["compare"],
-        ["who-knows"],
-        ["journal", "ls"],
-        ["pipeline", "check"],
-    ):
-        assert "-o, --output [text|json|wide]" in CliRunner().invoke(namekeeper, [*command, "--help"]).stdout

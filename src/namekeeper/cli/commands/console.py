@@ -25,8 +25,9 @@ from namekeeper.cli.console_sources import (
 )
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import failure_of
-from namekeeper.cli.journals import journals_at, journals_of_this_host
+from namekeeper.cli.journals import journals_by_default, journals_here
 from namekeeper.cli.output import echo
+from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
@@ -56,8 +57,9 @@ _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
     help="Properties file of a name server on this host, to find its journal.",
 )
 @click.option(
-    "-n", "--namesrv-addr", "addresses", multiple=True, metavar="HOST:PORT",
-    help="A name server on this host, to find its journal by its port.",
+    *ADDRESSES, "addresses", cls=Option, old_names=OLD_ADDRESSES, multiple=True, metavar="LIST",
+    help="Name servers: a journal is found on this host by its server's port; without one the server is "
+    "asked, as with --namesrv. NAMESRV_ADDR counts where this host has no journal.  [env: NAMESRV_ADDR]",
 )  # fmt: skip
 @click.option(
     "--namesrv", "namesrvs", multiple=True, metavar="LIST",
@@ -121,10 +123,12 @@ def console(  # noqa: PLR0913 - one for each option
         connector, timeout_ms = take_connection(context, connection)
         asked = pages_in(pages)
         operators = OperatorsPages(asked, http_token, pages_tls(connector.tls_files, asked))
-        folders = [*journals, *journals_at(addresses, connector)]
-        if config_files or not (folders or namesrvs or warehouse):
-            folders += journals_of_this_host(config_files)
-        live = live_histories(namesrvs, connector, timeout_ms)
+        here, others = journals_here(addresses, connector, needs_journal=False)
+        folders, asking = [*journals, *here], [*namesrvs, *map(str, others)]
+        if config_files or not (folders or asking or warehouse):
+            more, others = journals_by_default(config_files, lambda: connector, needs_journal=False)
+            folders, asking = [*folders, *more], [*asking, *map(str, others)]
+        live = live_histories(asking, connector, timeout_ms)
         tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
         stored = () if tables is None else tables.histories()
         histories = Histories([*journal_histories(folders), *live, *stored], history_bytes)

@@ -7,30 +7,32 @@ import click
 
 from namekeeper.answers.row_changes import is_about_a_name
 from namekeeper.answers.source import HistorySource
-from namekeeper.answers.timeline import TimelineEntry, timeline, timeline_json, timeline_lines
+from namekeeper.answers.timeline import ROWS_SHOWN, TimelineEntry, timeline, timeline_json, timeline_lines
 from namekeeper.answers.times import Zone
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
     EXIT_NO_SUCH_NAME,
-    history_options,
+    history_source_options,
     shown_reading,
     take_instant,
     take_source,
     take_zone,
 )
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.output import echo, is_wide, json_option, note
 from namekeeper.cli.sections import SectionedCommand
+from namekeeper.cli.shared_options import watch_option
 from namekeeper.cli.spark import MakeSession
 from namekeeper.clock import SystemClock
+from namekeeper.common.durations import parse_duration_ms
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 
 __all__ = ["history"]
 
-POLL_SECONDS = 1.0
-"""How often followed journals are read again."""
+WATCH_PAUSE = "1s"
+"""How often watched journals are read again."""
 _END_MS = 2**62
 
 
@@ -40,15 +42,18 @@ _END_MS = 2**62
     "--from", "from_text", default="1 day ago", show_default=True, metavar="TIME", help=f"{AT_HELP}"
 )
 @click.option("--to", "to_text", metavar="TIME", help="By default the last that is known.")
-@history_options
+@history_source_options
+@json_option(wide="every row of a change")
 @click.pass_context
-@click.option(
-    "-f", "--follow", is_flag=True, help="Print new changes as they are written, until interrupted."
-)
+@watch_option(
+    "Print new changes as they are written, until interrupted; look for them after this pause. Alone, of a "
+    "second.", pause=WATCH_PAUSE,
+)  # fmt: skip
+@click.option("-f", "--follow", is_flag=True, hidden=True)
 def history(  # noqa: PLR0913 - one for each option
     context: click.Context, /, name: str | None, *, from_text: str, to_text: str | None,
     journals: tuple[str, ...], warehouse: str | None, zone_name: str | None, as_json: bool,
-    session: MakeSession, follow: bool,
+    session: MakeSession, watch_ms: int | None, follow: bool,
 ) -> None:  # fmt: skip
     """Show every change of a TOPIC, a BROKER name, or an ADDRESS (host:port, or host) in a window.
 
@@ -60,10 +65,11 @@ def history(  # noqa: PLR0913 - one for each option
     """
     zone = take_zone(zone_name)
     begin, end = _window(from_text, to_text, zone)
-    if follow and (as_json or to_text is not None):
-        raise click.UsageError("--follow can't be used with --to or --json")
-    if follow and warehouse is not None:
-        raise click.UsageError("--follow reads journals: a warehouse has nothing new until the next run")
+    pause_ms = parse_duration_ms(WATCH_PAUSE) if follow and watch_ms is None else watch_ms
+    if pause_ms and (as_json or to_text is not None):
+        raise click.UsageError("--watch can't be used with --to or --json")
+    if pause_ms and warehouse is not None:
+        raise click.UsageError("--watch reads journals: a warehouse has nothing new until the next run")
 
     def open_source() -> HistorySource:
         with shown_reading() as progress:
@@ -76,10 +82,12 @@ def history(  # noqa: PLR0913 - one for each option
             echo(timeline_json(entries))
         else:
             _show(entries, zone)
-        _explain_nothing(context, name, source, entries)
-        while follow:
+        is_known = _explain_nothing(name, source, entries)
+        if not is_known and not pause_ms:
+            context.exit(EXIT_NO_SUCH_NAME)
+        while pause_ms:
             sys.stdout.flush()
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause_ms / 1_000)
             begin = max((at for entry in entries for at in entry.seen.values()), default=begin)
             newer = _read(name, open_source(), begin, end)
             _show(newer, zone)
@@ -105,25 +113,22 @@ def _read(name: str | None, source: HistorySource, begin: int, end: int) -> list
     return entries
 
 
-def _explain_nothing(
-    context: click.Context, name: str | None, source: HistorySource, entries: list[TimelineEntry]
-) -> None:
-    """If there is no entry about a name, say if it is known; without `--follow`, unknown is a failure."""
+def _explain_nothing(name: str | None, source: HistorySource, entries: list[TimelineEntry]) -> bool:
+    """If there is no entry about a name, say if it is known; whether it is known."""
     if name is None:
         if not entries:
             note("nothing changed in this time")
-        return
+        return True
     if any(is_about_a_name(entry.event) for entry in entries):
-        return
+        return True
     if any(map(is_about_a_name, source.changes(name, 0, _END_MS))):
         note(f"no change of {printable(name)} in this time")
-        return
+        return True
     near = did_you_mean(name, [*source.topics(), *source.brokers()])
     note(f"there is no record of a topic, broker or address {printable(name)!r}{near}")
-    if not context.params["follow"]:
-        context.exit(EXIT_NO_SUCH_NAME)
+    return False
 
 
 def _show(entries: list[TimelineEntry], zone: Zone) -> None:
-    for line in timeline_lines(entries, zone):
+    for line in timeline_lines(entries, zone, None if is_wide() else ROWS_SHOWN):
         echo(line)

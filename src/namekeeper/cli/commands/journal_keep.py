@@ -28,7 +28,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 @click.command("verify", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
-@json_option
+@json_option()
 def verify(folder: str, *, as_json: bool) -> None:
     """Check everything in DIR: no missing numbers, complete changes and checkpoints, readable files.
 

@@ -38,7 +38,7 @@ _LINES_AT_ONCE = 1_000
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", metavar="DIR")
 @click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
-@json_option
+@json_option()
 @zone_option
 @click.pass_context
 def replay(

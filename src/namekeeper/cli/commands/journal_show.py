@@ -9,8 +9,11 @@ from pathlib import Path
 import click
 
 from namekeeper.cli.failure import CommandRefused
-from namekeeper.cli.output import echo, json_option, note
+from namekeeper.cli.history import take_instant
+from namekeeper.cli.output import echo, is_wide, json_option, note
 from namekeeper.cli.render import render_json
+from namekeeper.cli.shared_options import watch_option
+from namekeeper.common.durations import parse_duration_ms
 from namekeeper.common.printable import printable_json
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.lines import Line, read_envelope
@@ -22,10 +25,11 @@ __all__ = ["cat", "ls", "tail"]
 
 EXIT_BROKEN = 1
 """Exit status: some lines are not records."""
-POLL_SECONDS = 0.2
-"""How often a followed journal is read again."""
+WATCH_PAUSE = "200ms"
+"""How often a watched journal is read again."""
 
 _ROW = "{:<24} {:>14} {:>14} {:>12}  {}"
+_MORE = "{:>14}  {:<32}"
 _DELETE = b"\x7f"
 """The only ASCII character that JSON does not escape although it can't be displayed."""
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -33,22 +37,34 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 @click.command("ls", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
-@json_option
+@json_option(wide="also the name server and its boot in ms")
 def ls(folder: str, *, as_json: bool) -> None:
     """List the segments in DIR: when their boot began, which records they hold, their size."""
     rows = [(name, _size(folder, name)) for name in _segments(folder)]
     if as_json:
         echo(render_json([_as_dict(name, size) for name, size in rows]))
         return
-    echo(_ROW.format("#boot (UTC)", "#first seq", "#last seq", "#bytes", "#file"))
+    wide = is_wide()
+    more = f"{_MORE.format('#boot (ms)', '#name server')}  " if wide else ""
+    echo(more + _ROW.format("#boot (UTC)", "#first seq", "#last seq", "#bytes", "#file"))
     for name, size in rows:
         last = "open" if name.last_seq is None else name.last_seq
-        echo(_ROW.format(_utc(name.boot), name.first_seq, last, size, name))
+        more = f"{_MORE.format(name.boot, name.namesrv)}  " if wide else ""
+        echo(more + _ROW.format(_utc(name.boot), name.first_seq, last, size, name))
+
+
+def _boot(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    """Take the number of a boot, or its time as `ls` prints it, in UTC."""
+    if value is None or value.strip().isdecimal():
+        return None if value is None else int(value)
+    return take_instant(value, UTC, "--boot")
 
 
 @click.command("cat", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
-@click.option("--boot", type=int, help="Only records of this boot.")
+@click.option(
+    "--boot", callback=_boot, metavar="MS|TIME", help="Only records of this boot, as `ls` shows it."
+)
 @click.option(
     "--kind", "kinds", multiple=True, metavar="KIND", help="Only records of this kind; may be repeated."
 )
@@ -75,18 +91,21 @@ def cat(folder: str, *, boot: int | None, kinds: tuple[str, ...]) -> None:
 @click.command("tail", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
 @click.option("-n", "--lines", "count", type=click.IntRange(min=0), default=10, show_default=True)
-@click.option(
-    "-f", "--follow", is_flag=True, help="Print new records as they are written, until interrupted."
-)
-def tail(folder: str, *, count: int, follow: bool) -> None:
+@watch_option(
+    "Print new records as they are written, until interrupted; look for them after this pause. Alone, of a "
+    "fifth of a second.", pause=WATCH_PAUSE,
+)  # fmt: skip
+@click.option("-f", "--follow", is_flag=True, hidden=True)
+def tail(folder: str, *, count: int, watch_ms: int | None, follow: bool) -> None:
     """Print the last records in DIR."""
     last = _last_records(folder, count)
     for _, line in last:
         _write(line)
     position = _position(last[-1][0]) if last else _end(folder)
-    while follow:
+    pause_ms = parse_duration_ms(WATCH_PAUSE) if follow and watch_ms is None else watch_ms
+    while pause_ms:
         sys.stdout.flush()
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause_ms / 1_000)
         for envelope, line in _records_after(folder, position):
             _write(line)
             position = _position(envelope)

@@ -14,7 +14,7 @@ __all__ = ["check"]
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--warehouse", required=True, metavar="URI", help="The warehouse.")
-@json_option
+@json_option()
 @session_options
 @click.pass_context
 def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: MakeSession) -> None:

@@ -8,13 +8,13 @@ from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
     EXIT_NOT_KNOWN,
-    history_options,
+    history_source_options,
     shown_reading,
     take_instant,
     take_source,
     take_zone,
 )
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.output import echo, is_wide, json_option, note
 from namekeeper.cli.render import render_route_list
 from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
@@ -32,7 +32,8 @@ __all__ = ["route_at"]
     help=f"{AT_HELP} By default now; of a server that does not run, its last record.",
 )  # fmt: skip
 @click.option("--namesrv", metavar="ID", help="Only this name server.")
-@history_options
+@history_source_options
+@json_option(wide="also flags, zone and acting master")
 @click.pass_context
 def route_at(  # noqa: PLR0913 - one for each option
     context: click.Context, /, topic: str, *, at_text: str | None, namesrv: str | None,
@@ -64,6 +65,6 @@ def _text(topic: str, found: RouteAt, zone: Zone) -> str:
     elif found.route is None:
         body = f"no route of {printable(topic)}; `namekeeper why` shows the cause"
     else:
-        body = render_route_list(found.route)
+        body = render_route_list(found.route, wide=is_wide())
     known = knows_up_to_text(found.knows_up_to, zone)
     return f"{found.namesrv} at {shown(found.at, zone)} ({known})\n{body}"

@@ -8,6 +8,7 @@ from namekeeper.admin import operations
 from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.views import UnitTopics
 from namekeeper.cli.asking import Session, mqadmin_command
+from namekeeper.cli.output import is_wide
 from namekeeper.cli.render import (
     render_java_json,
     render_lines,
@@ -36,25 +37,30 @@ _GROUP_PREFIXES = ("%RETRY%", "%DLQ%")
 """Topics of consumer groups, which `topicList -c` leaves out as Java does."""
 
 
-@mqadmin_command("topicRoute", "Examine topic route info.")
+@mqadmin_command(
+    "topicRoute", "Examine topic route info.", wide="the list format with flags, zone and acting master"
+)
 @click.option("-t", "--topic", required=True, help="topic name")
 @click.option("-l", "--list", "as_list", is_flag=True, help="Use list format to print data")
 def topic_route(session: Session, *, topic: str, as_list: bool) -> None:
     """Print the route of a topic."""
+    is_table = as_list or is_wide()
     route = session.ask_one(
-        lambda namesrv: operations.topic_route(namesrv, topic.strip()), beside_json=not as_list
+        lambda namesrv: operations.topic_route(namesrv, topic.strip()), beside_json=not is_table
     )
     session.emit(
         route,
-        render_route_list(route) if as_list else render_java_json(route, is_strict=session.is_one_stream),
+        render_route_list(route, wide=is_wide())
+        if is_table
+        else render_java_json(route, is_strict=session.is_one_stream),
     )
 
 
-@mqadmin_command("topicList", "Fetch all topic list from name server.")
+@mqadmin_command("topicList", "Fetch all topic list from name server.", wide="the same as -c")
 @click.option("-c", "--clusterModel", "cluster_model", is_flag=True, help="clusterModel")
 def topic_list(session: Session, *, cluster_model: bool) -> None:
     """Print every topic, on request with its clusters."""
-    if not cluster_model:
+    if not (cluster_model or is_wide()):
         topics = session.ask_one(operations.all_topics)
         session.emit(topics, render_lines(sorted(topics.topic_list)))
         return

@@ -1,25 +1,32 @@
 """`namekeeper who-knows`: which clients have asked for a topic since its last change, and which have not."""
 
 import asyncio
+from typing import Any
 
 import click
 import msgspec
 
 from namekeeper.answers.times import Zone, shown
+from namekeeper.cli.connecting import sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
 from namekeeper.cli.history import EXIT_NO_SUCH_NAME, take_zone, zone_option
 from namekeeper.cli.output import echo, json_option, note
-from namekeeper.cli.tls_files import pages_tls, take_tls_files, tls_file_options
+from namekeeper.cli.remote_journal import pages_of
+from namekeeper.cli.shared_options import Option, namesrv_option
+from namekeeper.cli.tls_files import pages_tls
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.errors import NamekeeperError, RemotingError
 from namekeeper.http.asking_who_knows import ask_who_knows
 from namekeeper.http.watchers import WhoKnows
+from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.page_address import parse_page_addresses
 
 __all__ = ["EXIT_OLD", "who_knows"]
 
+DEFAULT_PAGES = "127.0.0.1:9886"
+"""Where pages are looked for if no address is given."""
 EXIT_OLD = 1
 """Exit status: some client may hold the old route."""
 
@@ -27,20 +34,22 @@ EXIT_OLD = 1
 @click.command("who-knows", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topic")
 @click.option(
-    "--http", "pages", default="127.0.0.1:9886", show_default=True, metavar="LIST",
-    help="Operators' HTTP ports of the name servers: 'host:port;https://host:port'.",
+    "--http", "pages", metavar="LIST",
+    help="Operators' HTTP ports of the name servers: 'host:port;https://host:port'; by default those of -n, "
+    f"or {DEFAULT_PAGES}.",
 )  # fmt: skip
+@namesrv_option("The name servers, if --http is not given: they are asked for their operators' ports.")
 @click.option(
-    "--token", "--http-token", "token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
+    "--http-token", "token", cls=Option, old_names=["--token"], default="", envvar="NAMEKEEPER_HTTP_TOKEN",
     help=f"Sent as bearer token, where access rules ask for one. {rather_set('NAMEKEEPER_HTTP_TOKEN')}",
 )  # fmt: skip
-@json_option
+@json_option()
 @zone_option
-@tls_file_options
+@sender_options
 @click.pass_context
-def who_knows(
-    context: click.Context, /, topic: str, *, pages: str, token: str, as_json: bool, zone_name: str | None,
-    **files: str | None,
+def who_knows(  # noqa: PLR0913 - one for each option
+    context: click.Context, /, topic: str, *, pages: str | None, namesrv_addr: str, token: str,
+    as_json: bool, zone_name: str | None, **sender: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show which clients have asked for TOPIC since its last change, name server by name server.
 
@@ -49,8 +58,15 @@ def who_knows(
     """
     zone = take_zone(zone_name)
     try:
-        named = parse_page_addresses(pages)
-        tls = pages_tls(take_tls_files(files), named)
+        connector = take_connector(context, sender)
+        if pages is None and namesrv_addr:
+            named = [
+                pages_of(address, connector, lacks="does not say where its pages are", other_ways="")
+                for address in parse_addresses(namesrv_addr)
+            ]
+        else:
+            named = parse_page_addresses(DEFAULT_PAGES if pages is None else pages)
+        tls = pages_tls(connector.tls_files, named)
     except NamekeeperError as error:
         raise failure_of(error) from error
     found = asyncio.run(ask_who_knows(named, topic, token=token, tls=tls))

@@ -3,6 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
+from namekeeper.cli.commands import console
 from namekeeper.cli.commands.console import page_address
 from namekeeper.cli.group import namekeeper
 from tests.unit.answers.story import Story
@@ -51,3 +52,30 @@ def test_what_can_not_be_used_is_refused(words, says):
 )
 def test_the_address_that_it_prints_is_one_that_others_can_open(host, names, token, address):
     assert page_address(host, names, token, 9888) == address
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "asked"),
+    [
+        ((), "192.0.2.1:9876;192.0.2.2:9876", ["192.0.2.1:9876", "192.0.2.2:9876"]),
+        (("-n", "192.0.2.3:9876"), "192.0.2.1:9876", ["192.0.2.3:9876"]),
+        (("--namesrv", "192.0.2.3:9876"), "192.0.2.1:9876", ["192.0.2.3:9876"]),
+        (("--namesrvAddr", "192.0.2.3:1;192.0.2.4:2"), "", ["192.0.2.3:1", "192.0.2.4:2"]),
+    ],
+)
+def test_name_servers_of_other_hosts_are_asked(words, environment, asked, tmp_path, monkeypatch):
+    given = []
+
+    async def no_server(*_args, **_settings):
+        pass
+
+    monkeypatch.setattr(console, "_serve", no_server)
+    monkeypatch.setattr(console, "live_histories", lambda lists, *_: given.extend(lists) or [])
+    env = {"NAMESRV_ADDR": environment, "HOME": str(tmp_path)}
+    result = CliRunner(env=env).invoke(namekeeper, ["console", *words])
+    assert (result.exit_code, given) in [(0, asked), (0, [";".join(asked)])], result.output
+
+
+def test_without_journal_and_addresses_it_says_where_it_looked(tmp_path):
+    result = CliRunner(env={"NAMESRV_ADDR": None, "HOME": str(tmp_path)}).invoke(namekeeper, ["console"])
+    assert (result.exit_code, "there is no journal in" in result.output) == (2, True)

@@ -102,7 +102,7 @@ def test_in_a_warehouse_names_of_topics_brokers_and_addresses_are_near_also_of_t
         (("--from", "soon"), "Invalid value for --from: 'soon' is not a time"),
         (("--from", "9998-01-01T00:00:00Z"), "is in the future: nothing is known of it"),
         (("--from", "1 hour ago", "--to", "2 hours ago"), "1 hour ago is after --to 2 hours ago"),
-        (("--follow", "--json"), "--follow can't be used with --to or --json"),
+        (("--follow", "--json"), "--watch can't be used with --to or --json"),
         (("--journal", "/nowhere"), "can't read /nowhere"),
     ],
 )

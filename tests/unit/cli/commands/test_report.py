@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -28,7 +29,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
             "UTC", query.sections, answers_of(report_rows()), (query.first_day, query.last_day)
         )
 
-    monkeypatch.setattr(engines, "open_tables", lambda uri, session: uri)
+    tables = SimpleNamespace(report_time_zone="UTC")
+    monkeypatch.setattr(engines, "open_tables", lambda _uri, _session: tables)
     monkeypatch.setattr(report_query, "collect_report", collect)
     return queries
 
@@ -48,9 +50,27 @@ def test_one_section_of_some_days_as_json(asked: list[ReportQuery]):
     assert list(json.loads(done.stdout)["sections"]) == ["drift"]
 
 
-def test_html_into_a_file(asked: list[ReportQuery], tmp_path: Path):
+@pytest.mark.parametrize(
+    "words",
+    [["--json"], ["-o", "json"], ["--output=json"], ["--format", "json"], ["-o", "text", "-o", "json"]],
+)
+def test_the_form_has_the_names_that_it_has_elsewhere(asked: list[ReportQuery], words: list[str]):
+    done = CliRunner().invoke(report, ["drift", "--warehouse", "w", *words])
+    assert list(json.loads(done.stdout)["sections"]) == ["drift"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-o", "html", "--file"],
+        ["-o", "html", "-o"],
+        ["--format", "html", "--output"],
+        ["--format", "html", "--file"],
+    ],
+)
+def test_a_file_and_a_form_go_together(asked: list[ReportQuery], words: list[str], tmp_path: Path):
     path = tmp_path / "report.html"
-    done = CliRunner().invoke(report, ["--warehouse", "w", "--format", "html", "-o", str(path)])
+    done = CliRunner().invoke(report, ["--warehouse", "w", *words, str(path)])
     assert (done.exit_code, done.stdout) == (0, "")
     assert path.read_text().startswith("<!DOCTYPE html>")
 
@@ -58,10 +78,14 @@ def test_html_into_a_file(asked: list[ReportQuery], tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--from", "yesterday"], 2, "is no day like 2026-03-01"),
+        (["--from", "yesterday"], 2, "'yesterday' is not a time: write it as 2026-01-31T03:12:00Z"),
         (["--from", "2026-03-02", "--to", "2026-03-01"], 2, "2026-03-02 is after --to 2026-03-01"),
         (["--from", "9998-01-01"], 2, "9998-01-01 is in the future: nothing is known of it"),
         (["everything"], 2, "Invalid value"),
+        (["-o", "wide"], 2, "a report has no wide form; it has text, json and html"),
+        (["--file", "/proc"], 2, "/proc is a folder: give a file"),
+        (["--file", "/proc/none/report.txt"], 2, "there is no folder /proc/none: make it"),
+        (["-o", "/proc"], 2, "/proc is a folder: give a file"),
         (["-o", "/proc/none/report.txt"], 2, "there is no folder /proc/none: make it"),
         (["-o", "/proc/report.txt"], 2, "can't be written"),
     ],
