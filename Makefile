@@ -14,7 +14,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help chart crds setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks soak fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart crds apiserver setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks soak fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -86,6 +86,11 @@ build/crds/.made: $(wildcard $(OPERATOR)/*)
 	@touch $@
 
 crds: build/crds/.made ## definitions of the Prometheus operator's resources, for the tests of deploy/ (needs go)
+
+APISERVER := tests/deploy/apiserver
+apiserver: ## an API server of Kubernetes for the tests of deploy/ (needs go, a quarter of an hour and 2 GB)
+	cd $(APISERVER) && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' \
+	    -o $(CURDIR)/build/apiserver/ tool
 
 native-wheels: $(VENV)/.dev ## wheels for x86_64 and aarch64, glibc and musl, in build/native-wheels (rustup target add ...)
 	$(PIP) --group native-wheels
