@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import cycle
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -179,11 +180,11 @@ class _Broker:
 
 
 class _Probe:
-    """Asks for the health of the process as an operator's probe does, over a connection of its own."""
+    """Asks for health and readiness in turns, as an operator's probes do, each over its own connection."""
 
     def __init__(self, port: int) -> None:
-        self._url = f"http://127.0.0.1:{port}/healthz"
+        self._urls = cycle(f"http://127.0.0.1:{port}/{page}" for page in ("healthz", "readyz"))
 
     def __call__(self) -> str:
-        with urllib.request.urlopen(self._url, timeout=PROBE_SECONDS) as answer:
+        with urllib.request.urlopen(next(self._urls), timeout=PROBE_SECONDS) as answer:
             return "" if answer.status == 200 else f"status {answer.status}"

@@ -31,6 +31,14 @@ from tests.attacks.crowds import (
     send_bodies_of_many_topics,
     start_with_wide_topic,
 )
+from tests.attacks.http_port import (
+    leave_heads_unfinished,
+    never_read_pages,
+    other_hosts_were_kept_out,
+    send_gzip_bombs,
+    send_heads_without_bodies,
+    take_all_places,
+)
 from tests.attacks.pages import (
     be_notified_everywhere,
     change_permissions_before_the_page,
@@ -542,5 +550,10 @@ ROWS = _among((
     Row("42", "1,680 watchers of 200 topics each, all changed", watch_many_topics, seconds=20),
     Row("43", "44 changes of 100,000 topics while the page is open", change_permissions_before_the_page,
         _hold_100k, check=page_is_too_large, seconds=60),
+    Row("44", "64 requests announce a body, send none", send_heads_without_bodies),
+    Row("44b", "300 requests without the end of their head", leave_heads_unfinished),
+    Row("45", "300 connections ask for pages and streams, read nothing", never_read_pages),
+    Row("46", "600 connections of one host, another one asks", take_all_places, check=other_hosts_were_kept_out),
+    Row("47", "64 gzip bombs as bodies, again and again", send_gzip_bombs),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

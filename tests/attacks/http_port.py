@@ -1,0 +1,146 @@
+"""Attacks on the HTTP port: slow senders, readers that do not read, one greedy host, compressed bodies."""
+
+import contextlib
+import select
+import socket
+import threading
+import urllib.request
+import zlib
+from collections.abc import Callable, Sequence
+
+from tests.attacks.crowds import allow_connections
+from tests.attacks.peers import Target
+
+__all__ = [
+    "leave_heads_unfinished",
+    "never_read_pages",
+    "other_hosts_were_kept_out",
+    "send_gzip_bombs",
+    "send_heads_without_bodies",
+    "take_all_places",
+]
+
+GREEDY_HOST = "127.0.0.2"
+KEPT_OUT_FILE = "kept-out"
+BOMB_MIB = 512
+PATHS = ("/metrics", "/watch?topic=Known000001", "/api/events", "/status", "/journal")
+
+
+def _head(line: str, *headers: str) -> bytes:
+    return "\r\n".join((f"{line} HTTP/1.1", "Host: 127.0.0.1", *headers, "", "")).encode()
+
+
+def send_heads_without_bodies(target: Target) -> None:
+    """Announce bodies and send none of them."""
+    _stay(
+        target,
+        64,
+        [_head("GET /metrics", "Content-Length: 10"), _head("POST /api/login", "Content-Length: 10")],
+    )
+
+
+def leave_heads_unfinished(target: Target) -> None:
+    """Send a part of a request over each of many connections; probes come from another host."""
+    _stay(target, 300, [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "], host=GREEDY_HOST)
+
+
+def never_read_pages(target: Target) -> None:
+    """Ask for pages, files of the journal and streams, and read nothing; probes come from another host."""
+    journal = [f"/journal/{file.name}" for file in (target.folder / "journal").glob("*.jsonl*")]
+    _stay(target, 300, [_head(f"GET {path}") for path in (*PATHS, *journal)], host=GREEDY_HOST)
+
+
+def take_all_places(target: Target) -> None:
+    """Take every place from one host, while another host asks for a page that needs a place."""
+    threading.Thread(target=_ask_beside, args=(target,), daemon=True).start()
+    requests = [_head(f"GET {path}") for path in PATHS]
+    _stay(target, 600, [*requests, b"GET /status HTTP/1.1\r\n"], host=GREEDY_HOST)
+
+
+def _ask_beside(target: Target) -> None:
+    file = target.folder / KEPT_OUT_FILE
+    asked = refused = 0
+    while True:
+        asked += 1
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{target.http_port}/status", timeout=30) as answer:
+                answer.read()
+        except OSError:
+            refused += 1
+        file.write_text(f"{asked} {refused}")
+
+
+def other_hosts_were_kept_out(target: Target) -> str:
+    """Say so if another host got no page, or nobody asked."""
+    file = target.folder / KEPT_OUT_FILE
+    asked, refused = map(int, file.read_text().split()) if file.exists() else (0, 0)
+    if not asked:
+        return "the other host had no answer at all"
+    return f"the other host was refused {refused} of {asked} pages" if refused else ""
+
+
+def send_gzip_bombs(target: Target) -> None:
+    """Send bodies that inflate to half a gigabyte, half of them in chunks."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    block = bytes(1 << 20)
+    body = b"".join(deflate.compress(block) for _ in range(BOMB_MIB)) + deflate.flush()
+    zipped = "Content-Encoding: gzip"
+    whole = _head("GET /status", zipped, f"Content-Length: {len(body)}") + body
+    chunked = _head("GET /status", zipped, "Transfer-Encoding: chunked") + b"%x\r\n%s\r\n0\r\n\r\n" % (
+        len(body),
+        body,
+    )
+
+    def flood(index: int) -> None:
+        while True:
+            with contextlib.suppress(OSError), _connected(target, "") as connection:
+                connection.sendall((whole, chunked)[index % 2])
+                while connection.recv(4_096):  # it stays, so that the server may read the rest
+                    pass
+
+    _in_threads(target.times(64), flood)
+
+
+def _in_threads(count: int, work: Callable[[int], None]) -> None:
+    threads = [threading.Thread(target=work, args=(index,), daemon=True) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _connected(target: Target, host: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", target.http_port), 30, (host, 0) if host else None)
+
+
+def _stay(target: Target, count: int, requests: Sequence[bytes], host: str = "") -> None:
+    """Keep that many connections, each with one of the requests; open those again that the server closes."""
+    allow_connections()
+    kept: dict[int, tuple[socket.socket, bytes]] = {}
+    with select.epoll() as closed:
+        for index in range(target.times(count)):
+            _open(closed, kept, target, requests[index % len(requests)], host)
+        while True:
+            for descriptor, _ in closed.poll():
+                connection, request = kept.pop(descriptor)
+                closed.unregister(descriptor)
+                connection.close()
+                _open(closed, kept, target, request, host)
+
+
+def _open(
+    closed: select.epoll,
+    kept: dict[int, tuple[socket.socket, bytes]],
+    target: Target,
+    request: bytes,
+    host: str,
+) -> None:
+    """Open a connection, of which only the end is seen: what arrives stays unread."""
+    while True:
+        with contextlib.suppress(OSError):
+            connection = _connected(target, host)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.sendall(request)
+            kept[connection.fileno()] = (connection, request)
+            closed.register(connection, select.EPOLLRDHUP)
+            return
