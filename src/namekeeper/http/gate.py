@@ -2,7 +2,8 @@
 
 A connection carries one request. It has a slot for its present stage, and gives it back with the next stage:
 
-1. *asking*: its request is not complete. At the limit the server closes a connection that sends nothing.
+1. *asking*: its request is not complete. At the limit the server closes a connection that had time to ask.
+   A burst of connections never closes a probe of the same host whose request is on its way.
 2. *answering*: the server makes the answer. At the limit it answers 503. Probes need no such slot.
 3. *reading*: the peer reads the answer. At the limit the server closes the connection that is oldest.
 4. A stream has a slot among the streams of its kind. At their limit the server ends one of the host with the
@@ -29,8 +30,11 @@ ASKING_LIMIT = 64
 """Connections without a complete request: a few scrapers, probes and people send theirs at once. Each costs a
 descriptor that brokers may need."""
 ASKING_BURST = 4 * ASKING_LIMIT
-"""The same while the server has not read what they sent: a burst of connections must not close a probe whose
-request has arrived."""
+"""The same while each is young or has sent something that the server has not read. A loop iteration accepts
+64 connections, so a new one has a few iterations in any case."""
+YOUNG_SECONDS = 1.0
+"""How long a connection is young: a probe sends its request at once, and waits a second or two for its
+answer."""
 ANSWERS_LIMIT = 64
 """Answers that the server makes at a time: each may hold some megabytes."""
 ANSWERS_OF_HOST = ANSWERS_LIMIT // 2
@@ -88,11 +92,24 @@ class Gate:
         """Take a new connection in; if there are too many, disconnect another one."""
         self._connections[handler] = connection
         if len(self.asking) >= self.asking.limit:
-            victim = self.asking.first_to_go(lambda each: each.has_unread_bytes())
-            if victim is None and len(self.asking) >= ASKING_BURST:
-                victim = self.asking.first_to_go(lambda _: False)
+            victim = self._slow_one() or (
+                self._one_of_a_burst() if len(self.asking) >= ASKING_BURST else None
+            )
             if victim is not None:
                 victim.abort()
+
+    def _slow_one(self) -> "Connection | None":
+        """Find a connection that has had time to send its request."""
+        young_since = asyncio.get_running_loop().time() - YOUNG_SECONDS
+        return self.asking.first_to_go(lambda each: each.began > young_since or each.has_sent())
+
+    def _one_of_a_burst(self) -> "Connection | None":
+        """Find the connection that is least like a probe: probes send a whole request at once."""
+        return (
+            self.asking.first_to_go(lambda each: not each.has_begun or each.has_sent())
+            or self.asking.first_to_go(lambda each: each.has_sent())
+            or self.asking.first_to_go(lambda _: False)
+        )
 
     def leave(self, handler: web.RequestHandler) -> None:
         """Forget a connection that is gone."""
@@ -127,6 +144,8 @@ class Connection(asyncio.Protocol):
     """The slots among which this connection has one."""
     answer_bytes = 0
     """Size of the answer that the peer reads."""
+    began = 0.0
+    """When it was accepted, on the clock of the loop."""
 
     def __init__(self, gate: Gate, handler: web.RequestHandler) -> None:
         self._gate = gate
@@ -207,8 +226,16 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def has_unread_bytes(self) -> bool:
-        """Whether the peer has sent something that the server has not read yet."""
+    @property
+    def has_begun(self) -> bool:
+        """Whether the server has read a part of its request, and waits for the rest."""
+        return bool(self._last) if self._rest is None else self._takes_body
+
+    def has_sent(self) -> bool:
+        """Whether the peer has sent a request, or something that the server has not read yet."""
+        return (self._rest is not None and not self._takes_body) or self._has_unread_bytes()
+
+    def _has_unread_bytes(self) -> bool:
         assert self._transport is not None
         found = self._transport.get_extra_info("socket")
         if found is None or found.fileno() < 0:
@@ -256,6 +283,7 @@ class Connection(asyncio.Protocol):
         """Begin to wait for a request."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
         self._host = sharing_host((transport.get_extra_info("peername") or ("",))[0])
+        self.began = asyncio.get_running_loop().time()
         self._gate.enter(self._handler, self)
         self._take(self._gate.asking)
         self._abort_in(REQUEST_SECONDS)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
+from namekeeper.http.gate import YOUNG_SECONDS
 from namekeeper.http.slots import Slots
 from namekeeper.remoting.address import Address, sharing_host
 from namekeeper.remoting.listening import Acceptor, SocketOptions, listen
@@ -18,8 +19,11 @@ __all__ = ["PageListener"]
 log = logging.getLogger("namekeeper.http")
 
 MAX_HANDSHAKES = 64
-"""TLS handshakes at once. At the limit the host with the most handshakes loses its oldest one: a peer that
-waits keeps nobody out."""
+"""TLS handshakes at once. At the limit the host with the most handshakes loses its oldest one that had time
+enough: a peer that waits keeps nobody out."""
+HANDSHAKES_BURST = 4 * MAX_HANDSHAKES
+"""The same while each is young, as `gate.YOUNG_SECONDS` says: a burst of connections never ends the handshake
+of a probe of the same host."""
 HANDSHAKE_SECONDS = 5.0
 """As long as a connection may take to send its request."""
 GOODBYE_SECONDS = 1.0
@@ -43,8 +47,8 @@ class PageListener:
         self._protocol = protocol
         self._tls = tls
         self._acceptor: Acceptor | None = None
-        self._connecting: dict[asyncio.Task[None], None] = {}
-        """Accepted sockets that are no connections yet."""
+        self._connecting: dict[asyncio.Task[None], float] = {}
+        """Accepted sockets that are no connections yet -> when they came, on the clock of the loop."""
         self._handshakes = Slots[asyncio.Task[None]](MAX_HANDSHAKES)
         self._log_limit = LogLimit(log)
 
@@ -83,17 +87,25 @@ class PageListener:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
         connect = self._connect(sock) if self._tls is None else self._shake_hands(self._tls, sock, peer)
         task = asyncio.create_task(connect)
-        self._connecting[task] = None
+        self._connecting[task] = asyncio.get_running_loop().time()
         task.add_done_callback(self._connecting.pop)
         if self._tls is not None:
+            if len(self._handshakes) >= MAX_HANDSHAKES:
+                self._end_a_handshake()
             host = sharing_host(peer.host)
-            victim = (
-                self._handshakes.first_to_go(_is_ending) if len(self._handshakes) >= MAX_HANDSHAKES else None
-            )
-            if victim is not None:
-                victim.cancel()
             self._handshakes.add(host, task)
             task.add_done_callback(partial(self._handshakes.remove, host))
+
+    def _end_a_handshake(self) -> None:
+        """End one that has had time enough; if there is none and there are too many, the oldest."""
+        young_since = asyncio.get_running_loop().time() - YOUNG_SECONDS
+        victim = self._handshakes.first_to_go(
+            lambda task: task.cancelling() > 0 or self._connecting[task] > young_since
+        )
+        if victim is None and len(self._handshakes) >= HANDSHAKES_BURST:
+            victim = self._handshakes.first_to_go(lambda task: task.cancelling() > 0)
+        if victim is not None:
+            victim.cancel()
 
     async def _connect(self, sock: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(self._protocol, sock)
@@ -123,10 +135,6 @@ class PageListener:
 
     def _note(self, peer: str, why: str) -> None:
         self._log_limit.log(logging.INFO, "no connection of %s with the operators' port: %s", peer, why)
-
-
-def _is_ending(task: asyncio.Task[None]) -> bool:
-    return task.cancelling() > 0
 
 
 class _Admission(asyncio.Protocol):

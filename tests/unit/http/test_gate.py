@@ -103,6 +103,7 @@ async def test_one_host_cannot_keep_another_from_asking(
     site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The host with most connections loses its oldest one; others keep theirs, however long they take."""
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", 0.0)
     gate_of(site).asking.limit = 4
     await crowd.open(1, b"GET /healthz HTTP/1.1\r\n", host="127.0.0.2")
     await eventually(lambda: len(gate_of(site).asking) == 1)
@@ -112,14 +113,79 @@ async def test_one_host_cannot_keep_another_from_asking(
     assert (await crowd.readers[0].read()).startswith(b"HTTP/1.1 200")
 
 
-async def test_a_peer_whose_request_has_arrived_is_no_victim() -> None:
+CROWDS = {
+    "nothing": b"",
+    "a part of a head": b"GET /healthz HTTP/1.1\r\n",
+    "no body": WITH_BODY,
+    "a body for a page without one": b"GET /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
+}
+
+
+@both_loops
+@pytest.mark.parametrize("kind", CROWDS)
+async def test_a_burst_of_its_own_host_does_not_close_a_probe_that_is_about_to_ask(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Others of the same address translation or proxy connect between a probe's connection and its request."""
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", FAR)
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
+    await crowd.open(1)
+    await crowd.open(2 * gate.ASKING_LIMIT, CROWDS[kind])
+    for path in ("/healthz", "/readyz"):
+        assert (await site.ask(path)).status == 200
+    crowd._writers[0].write(HEAD.replace(b"metrics", b"readyz"))
+    assert (await crowd.readers[0].read()).startswith(b"HTTP/1.1 200")
+    assert len(gate_of(site)) <= gate.ASKING_BURST + gate.READING_LIMIT
+
+
+def told(connection: Connection, data: bytes) -> Connection:
+    """Have a connection get something."""
+    connection.data_received(data)
+    return connection
+
+
+async def test_of_many_connections_those_go_first_that_had_time_to_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     entered = Gate(Server())
-    entered.asking.limit = 2
-    connections = [connected(entered, has_sent=has_sent) for has_sent in (True, False, True)]
-    assert [each._transport.is_aborted for each in connections] == [False, True, False]
-    connections += [connected(entered, has_sent=True) for _ in range(gate.ASKING_BURST)]
-    assert connections[0]._transport.is_aborted  # there is an end to it
-    for connection in connections:
+    entered.asking.limit = 4
+    probe, slow, unread, asked = (connected(entered) for _ in range(4))
+    unread._has_unread_bytes = lambda: True
+    told(asked, HEAD)
+    slow.began = unread.began = asked.began = probe.began - gate.YOUNG_SECONDS
+    others = [connected(entered) for _ in range(20)]
+    for connection in (probe, unread, asked, *others):
+        assert connection._transport.is_aborted is False
+    assert slow._transport.is_aborted is True
+    for connection in (probe, slow, unread, asked, *others):
+        connection.connection_lost(None)
+
+
+@pytest.mark.parametrize("part", [b"GET /healthz HTTP/1.1\r\n", WITH_BODY])
+async def test_in_a_burst_those_go_first_that_sent_a_part_of_a_request(part: bytes) -> None:
+    entered = Gate(Server())
+    probe, asked = connected(entered), told(connected(entered), HEAD)
+    parts = []
+    for _ in range(3 * gate.ASKING_BURST):
+        parts.append(told(connected(entered), part))
+        if part is WITH_BODY:
+            parts[-1].wait_for_body()
+        assert len(entered.asking) <= gate.ASKING_BURST
+    assert probe._transport.is_aborted is asked._transport.is_aborted is False
+    assert parts[0]._transport.is_aborted is True
+    for connection in (probe, asked, *parts):
+        connection.connection_lost(None)
+
+
+@pytest.mark.parametrize("has_sent", [False, True])
+async def test_there_is_an_end_to_a_burst(has_sent: bool) -> None:
+    """Those that have sent something go last, the oldest first."""
+    entered = Gate(Server())
+    first = [connected(entered, has_sent=True), connected(entered)]
+    others = [connected(entered, has_sent=has_sent) for _ in range(gate.ASKING_BURST)]
+    assert len(entered.asking) == gate.ASKING_BURST
+    assert [each._transport.is_aborted for each in first] == [has_sent, True]
+    for connection in (*first, *others):
         connection.connection_lost(None)
 
 
@@ -130,6 +196,9 @@ class Server:
         return Server()
 
     def connection_made(self, transport: object) -> None:
+        """As aiohttp."""
+
+    def data_received(self, data: bytes) -> None:
         """As aiohttp."""
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -154,7 +223,7 @@ class Transport:
 
 def connected(entered: Gate, *, has_sent: bool = False) -> Connection:
     connection = entered()
-    connection.has_unread_bytes = lambda: has_sent
+    connection._has_unread_bytes = lambda: has_sent
     connection.connection_made(Transport())
     return connection
 

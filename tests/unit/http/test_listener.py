@@ -101,6 +101,7 @@ async def test_who_waits_in_the_handshake_keeps_nobody_out(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_HANDSHAKES", 3)
+    monkeypatch.setattr(module, "YOUNG_SECONDS", 0.0)
     trusting = ssl.create_default_context(cafile=certificates.trust)
     async with listening(contexts(certificates)) as port:
         silent = [await asyncio.open_connection(LOCAL, port) for _ in range(9)]
@@ -110,6 +111,36 @@ async def test_who_waits_in_the_handshake_keeps_nobody_out(
         for _, writer in silent:
             writer.close()
     assert Hello.made == 1
+
+
+@both_loops
+async def test_a_burst_of_its_own_host_does_not_end_the_handshake_of_a_probe(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others of the same address translation or proxy connect before the probe's handshake goes on."""
+    monkeypatch.setattr(module, "HANDSHAKE_SECONDS", 3_600.0)
+    monkeypatch.setattr(module, "YOUNG_SECONDS", 3_600.0)
+    trusting = ssl.create_default_context(cafile=certificates.trust)
+    async with listening(contexts(certificates)) as port:
+        probe = await asyncio.open_connection(LOCAL, port)
+        silent = [await asyncio.open_connection(LOCAL, port) for _ in range(2 * module.MAX_HANDSHAKES)]
+        await probe[1].start_tls(trusting, server_hostname=LOCAL)
+        assert await probe[0].read() == b"hello"
+        for _, writer in (probe, *silent):
+            writer.close()
+
+
+async def test_there_is_an_end_to_a_burst_of_handshakes(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(module, "HANDSHAKES_BURST", 4)
+    async with listening(contexts(certificates)) as port:
+        silent = [await asyncio.open_connection(LOCAL, port) for _ in range(5)]
+        with contextlib.suppress(ConnectionError):
+            assert await silent[0][0].read() == b""  # the oldest was ended
+        for _, writer in silent:
+            writer.close()
 
 
 async def test_a_handshake_takes_so_long_at_most(
