@@ -17,7 +17,7 @@ __all__ = [
     "other_hosts_were_kept_out",
     "send_gzip_bombs",
     "send_heads_without_bodies",
-    "take_all_places",
+    "take_all_slots",
 ]
 
 GREEDY_HOST = "127.0.0.2"
@@ -50,7 +50,7 @@ def never_read_pages(target: Target) -> None:
     _stay(target, 300, [_head(f"GET {path}") for path in (*PATHS, *journal)], host=GREEDY_HOST)
 
 
-def take_all_places(target: Target) -> None:
+def take_all_slots(target: Target) -> None:
     """Take every place from one host, while another host asks for a page that needs a place."""
     threading.Thread(target=_ask_beside, args=(target,), daemon=True).start()
     requests = [_head(f"GET {path}") for path in PATHS]

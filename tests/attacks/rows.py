@@ -37,7 +37,7 @@ from tests.attacks.http_port import (
     other_hosts_were_kept_out,
     send_gzip_bombs,
     send_heads_without_bodies,
-    take_all_places,
+    take_all_slots,
 )
 from tests.attacks.pages import (
     be_notified_everywhere,
@@ -553,7 +553,7 @@ ROWS = _among((
     Row("44", "64 requests announce a body, send none", send_heads_without_bodies),
     Row("44b", "300 requests without the end of their head", leave_heads_unfinished),
     Row("45", "300 connections ask for pages and streams, read nothing", never_read_pages),
-    Row("46", "600 connections of one host, another one asks", take_all_places, check=other_hosts_were_kept_out),
+    Row("46", "600 connections of one host, another one asks", take_all_slots, check=other_hosts_were_kept_out),
     Row("47", "64 gzip bombs as bodies, again and again", send_gzip_bombs),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -138,7 +138,7 @@ async def test_a_burst_of_its_own_host_does_not_close_a_probe_that_is_about_to_a
     assert len(gate_of(site)) <= gate.ASKING_BURST + gate.READING_LIMIT
 
 
-def told(connection: Connection, data: bytes) -> Connection:
+def heard(connection: Connection, data: bytes) -> Connection:
     """Have a connection get something."""
     connection.data_received(data)
     return connection
@@ -151,7 +151,7 @@ async def test_of_many_connections_those_go_first_that_had_time_to_ask(
     entered.asking.limit = 4
     probe, slow, unread, asked = (connected(entered) for _ in range(4))
     unread._has_unread_bytes = lambda: True
-    told(asked, HEAD)
+    heard(asked, HEAD)
     slow.began = unread.began = asked.began = probe.began - gate.YOUNG_SECONDS
     others = [connected(entered) for _ in range(20)]
     for connection in (probe, unread, asked, *others):
@@ -164,10 +164,10 @@ async def test_of_many_connections_those_go_first_that_had_time_to_ask(
 @pytest.mark.parametrize("part", [b"GET /healthz HTTP/1.1\r\n", WITH_BODY])
 async def test_in_a_burst_those_go_first_that_sent_a_part_of_a_request(part: bytes) -> None:
     entered = Gate(Server())
-    probe, asked = connected(entered), told(connected(entered), HEAD)
+    probe, asked = connected(entered), heard(connected(entered), HEAD)
     parts = []
     for _ in range(3 * gate.ASKING_BURST):
-        parts.append(told(connected(entered), part))
+        parts.append(heard(connected(entered), part))
         if part is WITH_BODY:
             parts[-1].wait_for_body()
         assert len(entered.asking) <= gate.ASKING_BURST
