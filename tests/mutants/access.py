@@ -243,6 +243,14 @@ ACCESS_MUTANTS = (
         ("route/test_takeover.py",),
     ),
     Mutant(
+        "strangers-keep-a-protected-broker",
+        "processor/registration.py",
+        "if live is None or not may_refresh(state.tables, live, channel):",
+        "if live is None:",
+        "heartbeats of a stranger do not keep a protected broker in the routes",
+        ("processor/test_registration.py",),
+    ),
+    Mutant(
         "gone-brokers-are-held",
         "route/takeover.py",
         "(own is not None and not own.is_open)",

@@ -32,6 +32,7 @@ from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import Cause, Change
 from namekeeper.route.registration import RegisterBroker
 from namekeeper.route.removal import UnregisterBroker, UnregisterResult
+from namekeeper.route.takeover import may_refresh
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
@@ -82,10 +83,11 @@ def unregister_broker(
 def query_data_version(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Outcome:
-    """QUERY_DATA_VERSION (322): it refreshes the live registration, too.
+    """QUERY_DATA_VERSION (322): it refreshes the live registration, too, unless that belongs to another host.
 
-    A broker that was restored, or that has registered only single topics so far, hears that its version has
-    changed, so that it registers all of its topics.
+    The other host gets the same answer, because it may be a tool. A broker that was restored, or that has
+    registered only single topics so far, hears that its version has changed, so that it registers all of its
+    topics.
     """
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
     limit = state.settings.name_characters_limit
@@ -101,7 +103,10 @@ def query_data_version(
 
 
 def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
-    """BROKER_HEARTBEAT (904): it refreshes the live registration; a broker without one is no error."""
+    """BROKER_HEARTBEAT (904): it refreshes the live registration, unless that belongs to another host.
+
+    The answer is always success, as brokers expect, also for a broker without a registration.
+    """
     header = decode_header(BrokerHeartbeatRequestHeader, request.ext_fields)
     limit = state.settings.name_characters_limit
     check_names(limit, cluster_name=header.cluster_name, broker_addr=header.broker_addr)
@@ -111,7 +116,7 @@ def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: 
 def _hear(state: NameServerState, key: BrokerKey, channel: Channel, now: Now) -> Change | None:
     channel.note_carried(key, gen=state.tables.gen)
     live = state.tables.broker_live_table.get(key)
-    if live is None:
+    if live is None or not may_refresh(state.tables, live, channel):
         return None
     heard = live.heard(now)
     state.tables.apply(heard, now=now)

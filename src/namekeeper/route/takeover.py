@@ -1,4 +1,4 @@
-"""Which live broker a request of another host would take over or end (protectBrokerNames)."""
+"""Which live broker a request of another host would take over, end or keep alive (protectBrokerNames)."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Claimant", "taken_over", "unregistered"]
+__all__ = ["Claimant", "may_refresh", "taken_over", "unregistered"]
 
 
 class Claimant(Struct, frozen=True):
@@ -31,6 +31,16 @@ def unregistered(
 ) -> str:
     """The live broker of another host that an unregistration would end, in words; empty if none."""
     return _of_another_host(tables, _at_address(tables, key, broker_names), sender)
+
+
+def may_refresh(tables: RouteTables, live: BrokerLiveInfo, sender: Channel) -> bool:
+    """Whether a heartbeat over a connection may keep a live broker alive.
+
+    A stranger could otherwise keep a dead broker in the routes.
+    """
+    if not tables.rules.protect_broker_names or sender.may_take_over:
+        return True
+    return not _is_of_another_host(live, Claimant(sender, sender.owner))
 
 
 def _held(tables: RouteTables, header: RegisterBrokerHeader) -> Iterable[BrokerLiveInfo]:

@@ -7,6 +7,7 @@ import pytest
 
 from namekeeper.messages.body_checksum import masked_crc32
 from namekeeper.processor import registration
+from namekeeper.route.channel import Channel
 from namekeeper.route.events import BrokerHeard
 from namekeeper.wire.command import RemotingCommand
 from tests.support.server.builders import at, channel
@@ -258,6 +259,70 @@ def test_904_is_a_sign_of_life_over_any_connection(registered):
 def test_904_of_an_unknown_broker_is_no_error(server):
     assert server.ask(904, NAMES).code == 0
     assert server.events == []
+
+
+# Heartbeats of protected brokers
+
+
+def sender(host: str, **known: object) -> Channel:
+    """A connection from a host, whose user or certificate may be known."""
+    made = Channel(9, f"{host}:5000")
+    for name, value in known.items():
+        setattr(made, name, value)
+    return made
+
+
+OWNER, STRANGER = "10.9.0.1", "10.9.0.2"
+PROOF = {"user": "prod", "certificate_name": "CN=broker-a"}
+REFRESHING = {
+    "a stranger": (sender(STRANGER), False),
+    "another user and certificate": (sender(STRANGER, user="other", certificate_name="CN=other"), False),
+    "another connection of its host": (sender(OWNER), True),
+    "its user": (sender(STRANGER, user=PROOF["user"]), True),
+    "its certificate": (sender(STRANGER, certificate_name=PROOF["certificate_name"]), True),
+    "whom a rule with takes_over allows it": (sender(STRANGER, may_take_over=True), True),
+}
+
+
+@pytest.mark.parametrize("code", [322, 904])
+@pytest.mark.parametrize("who", REFRESHING)
+def test_only_its_owner_keeps_a_protected_broker_alive(code, who):
+    over, is_allowed = REFRESHING[who]
+    server = InMemoryNameServer(protect_broker_names="true")
+    assert server.register(V6_BODY, over=sender(OWNER, **PROOF)).code == 0
+    version = b'{"counter":3,"timestamp":1700000000000}'
+    expected = server.ask(code, NAMES, version, over=sender(OWNER))
+    server.events.clear()
+    server.now = at(100)
+    assert (
+        server.ask(code, NAMES, version, over=over) == expected
+    )  # a tool may ask, and brokers expect success
+    assert live(server).idle_ms(at(100)) == (0 if is_allowed else 100_000)
+    assert (server.events != []) is is_allowed
+
+
+@pytest.mark.parametrize("code", [322, 904])
+def test_anybody_keeps_a_broker_alive_whose_connection_is_gone_and_without_the_rule(code):
+    for is_protected in (True, False):
+        server = InMemoryNameServer(protect_broker_names=str(is_protected).lower())
+        own = sender(OWNER)
+        assert server.register(V6_BODY, over=own).code == 0
+        own.is_open = not is_protected
+        server.now = at(100)
+        assert server.ask(code, NAMES, over=sender(STRANGER)).code == 0
+        assert live(server).idle_ms(at(100)) == 0
+
+
+@pytest.mark.parametrize("code", [322, 904])
+def test_a_stranger_does_not_keep_a_restored_broker_alive(code):
+    server = InMemoryNameServer(protect_broker_names="true")
+    assert server.register(V6_BODY, over=sender(OWNER)).code == 0
+    live(server).channel = None
+    live(server).owner = sender(OWNER).owner
+    server.now = at(100)
+    for host, idle_ms in ((STRANGER, 100_000), (OWNER, 0)):
+        assert server.ask(code, NAMES, over=sender(host)).code == 0
+        assert live(server).idle_ms(at(100)) == idle_ms
 
 
 def test_904_does_not_wait_for_a_build(registered):
