@@ -22,7 +22,7 @@ IS_AT = "at => new URLSearchParams(location.search).get('at') === new Date(at).t
 ASKED = "performance.getEntriesByType('resource').some((each) => each.name.includes('/api/topics'))"
 QUEUES = "main section.route-of"
 VIEWS = (
-    "/", "/?view=changes", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
+    "/", "/?view=changes", "/?view=audit", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
     "/?view=broker&name=broker-b", "/?view=search&q=b",
 )  # fmt: skip
 
@@ -228,6 +228,10 @@ def test_why_says_what_the_command_says(browser: Any, site: Any):
         settled(page)
         other = page.locator("section.explanation[data-namesrv=ns-2_9876]")
         assert "registered without it" in other.inner_text() or "deleted" in other.inner_text()
+        page.get_by_role("link", name="its requests").first.click()
+        page.locator("main[data-view=audit]").wait_for()
+        settled(page)
+        page.get_by_text("No request in this time fits").wait_for()
 
 
 def test_two_are_compared_row_by_row(browser: Any, site: Any):
@@ -307,6 +311,7 @@ STATES = {
     "/?view=changes&topic=nowhere&cause=delete_topic": "No change fits",
     "/?view=search&q=zzzzz": "Nothing that was ever there has zzzzz in its name",
     "/?view=search": "Type a part of a name",
+    "/?view=audit&from=2001-01-01T00:00:00.000Z": "No request in this time fits",
     "/?view=why": "Give the name of a topic",
     "/?view=compare&a=nowhere": "there is no name server 'nowhere'",
     "/?at=2001-01-01T00:00:00.000Z": "move the slider to a time that is",

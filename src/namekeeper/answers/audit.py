@@ -1,5 +1,6 @@
 """Who did what: the requests that access rules judged, and those that were refused."""
 
+import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,15 @@ from namekeeper.journal.contract.record import Access, Denied, Record
 from namekeeper.journal.reading.reader import FoundJournal, find_segments, read_segment_lines
 from namekeeper.wire.codes import RequestCode
 
-__all__ = ["AuditEntry", "audit_from_rows", "audit_lines", "read_audit"]
+__all__ = [
+    "EVERY_REQUEST",
+    "AuditEntry",
+    "AuditQuery",
+    "audit_from_rows",
+    "audit_lines",
+    "audit_values",
+    "read_audit",
+]
 
 _KINDS = (b'{"kind":"access"', b'{"kind":"denied"')
 _RECORDED = {
@@ -47,18 +56,40 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     count: int
 
 
-def read_audit(journals: Iterable[FoundJournal], begin_at: int, end_at: int) -> list[AuditEntry]:
+class AuditQuery(Struct, frozen=True):
+    """Which requests are wanted."""
+
+    text: str = ""
+    """Part of who asked, or of what was asked; in any case of letters. Empty: all."""
+    newest: int | None = None
+    """At most this many, the newest ones."""
+
+    def select(self, entries: Iterable[AuditEntry]) -> list[AuditEntry]:
+        """Return the wanted ones, in the order of time."""
+        wanted = (each for each in entries if self.text.lower() in _sentence(each).lower())
+        found = wanted if self.newest is None else heapq.nlargest(self.newest, wanted, key=_at)
+        return sorted(found, key=_at)
+
+
+EVERY_REQUEST = AuditQuery()
+
+
+def read_audit(
+    journals: Iterable[FoundJournal], begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST
+) -> list[AuditEntry]:
     """Requests after a time, up to another (wall ms), in the order of time.
 
     Raises:
         JournalError: a folder is not a journal, or can't be read.
     """
     entries = (entry for journal in journals for entry in _entries(journal))
-    return _in_order(each for each in entries if begin_at < each.at <= end_at)
+    return query.select(each for each in entries if begin_at < each.at <= end_at)
 
 
 def audit_from_rows(
-    judged: Iterable[Mapping[str, Any]], denied: Iterable[Mapping[str, Any]]
+    judged: Iterable[Mapping[str, Any]],
+    denied: Iterable[Mapping[str, Any]],
+    query: AuditQuery = EVERY_REQUEST,
 ) -> list[AuditEntry]:
     """The same from rows of a warehouse, of the queries `judged_request` and `denied_request`."""
     entries = [
@@ -75,7 +106,18 @@ def audit_from_rows(
         for row in denied
         if not _has_its_own_record(row["code"], row["reason"])
     ]
-    return _in_order(entries)
+    return query.select(entries)
+
+
+def audit_values(entries: Iterable[AuditEntry]) -> list[dict[str, Any]]:
+    """The parts of each line: `at` (wall ms), `namesrv`, `verdict`, `what`, `who`, `peer` and `reason`."""
+    return [
+        {
+            "at": entry.at, "namesrv": entry.namesrv, "verdict": _verdict(entry), "what": _what(entry),
+            "who": _who(entry), "peer": entry.peer, "reason": entry.reason,
+        }
+        for entry in entries
+    ]  # fmt: skip
 
 
 def audit_lines(entries: Iterable[AuditEntry], zone: Zone) -> Iterator[str]:
@@ -122,20 +164,29 @@ def _has_its_own_record(code: int, reason: str) -> bool:
     return code in _RECORDED and is_refusal_by_rules(reason)
 
 
-def _in_order(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
-    return sorted(entries, key=lambda each: each.at)
+def _at(entry: AuditEntry) -> int:
+    return entry.at
 
 
 def _sentence(entry: AuditEntry) -> str:
-    verb = "allowed" if entry.allowed else "refused"
-    if not entry.allowed and entry.mode == "audit":
-        verb = "audit only: refused"
+    by = " by" if entry.reason.startswith("rule ") else ":"
+    return f"{_verdict(entry)} {_what(entry)} from {_who(entry)}{by} {entry.reason}"
+
+
+def _verdict(entry: AuditEntry) -> str:
+    if entry.allowed:
+        return "allowed"
+    return "audit only: refused" if entry.mode == "audit" else "refused"
+
+
+def _what(entry: AuditEntry) -> str:
     times = f"{entry.count:,} x " if entry.count > 1 else ""
     name = RequestCode(entry.code).name if entry.code in CLASSES else "code"
-    what = " ".join([f"{times}{name} ({entry.code})", *entry.about])
+    return " ".join([f"{times}{name} ({entry.code})", *entry.about])
+
+
+def _who(entry: AuditEntry) -> str:
     user = f"user {entry.user}" if entry.user else ""
     if entry.claimed:
         user = f"user {entry.claimed} (not proved)"
-    who = ", ".join(part for part in (entry.peer or "several peers", user, entry.certificate) if part)
-    by = " by" if entry.reason.startswith("rule ") else ":"
-    return f"{verb} {what} from {who}{by} {entry.reason}"
+    return ", ".join(part for part in (entry.peer or "several peers", user, entry.certificate) if part)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from namekeeper.answers.audit import AuditEntry, read_audit
+from namekeeper.answers.audit import EVERY_REQUEST, AuditEntry, AuditQuery, read_audit
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.render import RouteAt
@@ -66,7 +66,7 @@ class HistorySource(Protocol):
         """
         ...
 
-    def audit(self, begin_at: int, end_at: int) -> list[AuditEntry]:
+    def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
         """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
         ...
 
@@ -158,9 +158,9 @@ class JournalSource:
             event for journal in self._journals.values() for event in journal.changes(name, begin_at, end_at)
         ]
 
-    def audit(self, begin_at: int, end_at: int) -> list[AuditEntry]:
+    def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
         """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
-        return read_audit([self._found[namesrv] for namesrv in self._journals], begin_at, end_at)
+        return read_audit([self._found[namesrv] for namesrv in self._journals], begin_at, end_at, query)
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:
         found = journal.state_at(at, topic)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from namekeeper.answers.around import AROUND_MS
-from namekeeper.answers.audit import AuditEntry, audit_from_rows
+from namekeeper.answers.audit import EVERY_REQUEST, AuditEntry, AuditQuery, audit_from_rows
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts
 from namekeeper.answers.from_journal import DAY_MS
@@ -140,7 +140,7 @@ class WarehouseSource:
             found = recorded(self._tables, name, begin_at, end_at, self._namesrv)
         return changes_from_facts(name, found.tables, found.bases, begin_at, end_at)
 
-    def audit(self, begin_at: int, end_at: int) -> list[AuditEntry]:
+    def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
         """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`.
 
         Raises:
@@ -152,7 +152,7 @@ class WarehouseSource:
             judged, denied = (
                 self._tables.ask(name, args).rows for name in ("judged_request", "denied_request")
             )
-        return audit_from_rows(judged, denied)
+        return audit_from_rows(judged, denied, query)
 
     def topics(self) -> list[str]:
         """Names of topics that any name server had."""

@@ -162,7 +162,7 @@ class ConsoleServer:
         pages = {path: Page(self._noted(send_page_file), Guard.NAMED, PROBLEMS) for path in PAGE_FILES}
         for view in usual:
             pages[f"/api/{view.__name__}"] = Page(self._answer(view, locked=True), style=PROBLEMS)
-        for view in (views.why, views.who_knows):
+        for view in (views.why, views.audit, views.who_knows):
             answer = self._answer(view, locked=False)
             pages[f"/api/{view.__name__}"] = Page(answer, style=PROBLEMS, stream=self.lasting)
         pages["/api/events"] = Page(self._events, style=PROBLEMS, stream=self.lasting, answers_head=False)

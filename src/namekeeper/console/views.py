@@ -1,9 +1,11 @@
 """Makes the values of each view of the page: from the query of a URL to a value for JSON."""
 
+import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from namekeeper.answers.audit import AuditQuery, audit_values
 from namekeeper.answers.explain import explain
 from namekeeper.answers.phrases import CLOSED_BY
 from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
@@ -38,8 +40,9 @@ __all__ = ["ConsoleViews", "Query"]
 
 Query = Mapping[str, str]
 
-_WHY_AT_ONCE = 2
-"""Questions for the cause that are answered at once: each reads the state of a journal into memory."""
+_READERS_AT_ONCE = 2
+"""Requests that read journals at once: each reads the state of a journal into memory."""
+_DAY_MS = 86_400_000
 _KEPT, _ROWS_KEPT = 4, 100_000
 """Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
 last one."""
@@ -49,8 +52,8 @@ class ConsoleViews:
     """Answers the requests of the page.
 
     Args:
-        histories: what is shown; whoever calls holds its lock, but for `why` and `who_knows`.
-        open_source: opens the journals for `why`; None if there are none.
+        histories: what is shown; whoever calls holds its lock, but for `why`, `audit` and `who_knows`.
+        open_source: opens the journals for `why` and `audit`; None if there are none.
         clock: tells the present.
         who_knows: asks name servers who has asked for a topic; by the addresses of their operators' pages.
     """
@@ -67,7 +70,7 @@ class ConsoleViews:
         self._clock = clock
         self._who_knows = who_knows
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
-        self._why_places = threading.BoundedSemaphore(_WHY_AT_ONCE)
+        self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
         """The name servers at an instant, and the begin and end of the known time."""
@@ -165,17 +168,8 @@ class ConsoleViews:
     def why(self, query: Query) -> dict[str, Any]:
         """Why a topic had no route at an instant; reads the journals, as the command does."""
         name, at = _name(query), self._instant(query, "at")
-        if self._open_source is None:
-            raise ConfigError(
-                "the cause is in the journals: start the console with --journal DIR, or --http HOST:PORT"
-            )
-        if not self._why_places.acquire(blocking=False):
-            raise ConfigError("others ask for a cause now: ask again in a few seconds")
-        try:
-            source = self._open_source()
+        with self._source() as source:
             explanations = explain(source.evidence(name, at), at)
-        finally:
-            self._why_places.release()
         found = explanation_values(explanations)
         with self._histories.lock.to_look():
             names = {topic for each in self._versions for topic in each.topics()}
@@ -188,6 +182,26 @@ class ConsoleViews:
             "notes": source.notes,
         }
 
+    def audit(self, query: Query) -> dict[str, Any]:
+        """Requests that access rules judged or that were refused, newest first; reads the journals.
+
+        By default those of the day before the end.
+        """
+        end = self._instant(query, "to")
+        begin = self._instant(query, "from")
+        if begin is None:
+            begin = (self._now() if end is None else end) - _DAY_MS
+        limit = _number(query, "limit", 100, ROWS_LIMIT)
+        with self._source() as source:
+            wanted = AuditQuery(query.get("text", ""), newest=limit + 1)
+            rows = audit_values(source.audit(begin, LATEST_MS if end is None else end, wanted))[::-1]
+        return {
+            "rows": rows[:limit],
+            "has_more": len(rows) > limit,
+            "from": begin,
+            "notes": source.notes,
+        }
+
     def who_knows(self, query: Query) -> dict[str, Any]:
         """Who has asked for a topic since its last change, at each name server that can be asked."""
         rows = [
@@ -197,6 +211,20 @@ class ConsoleViews:
             for addr, answer in self._who_knows(_name(query)).items()
         ]
         return {"rows": rows}
+
+    @contextlib.contextmanager
+    def _source(self) -> Iterator[HistorySource]:
+        """The journals, for one of the few that may read them at once."""
+        if self._open_source is None:
+            raise ConfigError(
+                "the answer is in the journals: start the console with --journal DIR, or --http HOST:PORT"
+            )
+        if not self._reading_places.acquire(blocking=False):
+            raise ConfigError("others read the journals now: ask again in a few seconds")
+        try:
+            yield self._open_source()
+        finally:
+            self._reading_places.release()
 
     @property
     def _versions(self) -> list[RowVersions]:

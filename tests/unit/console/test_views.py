@@ -9,13 +9,19 @@ from namekeeper.answers.source import JournalSource
 from namekeeper.answers.times import shown
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
+from namekeeper.journal.contract.encode import Stamp, encode_record
+from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.perm import Perm
+from tests.support.journal.folder import write_journal
 from tests.unit.answers.story import Story
+from tests.unit.answers.test_audit import judged
 from tests.unit.console.incident import histories_of, two_stories
 from tests.unit.console.test_histories import Clock
 
 VIEWS = (
     "overview", "troubles", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search", "why",
+    "audit",
 )  # fmt: skip
 
 
@@ -155,7 +161,34 @@ def test_every_view_of_nothing_is_a_value_for_json(view):
         msgspec.json.encode(found)
 
 
+def test_the_audit_has_the_newest_requests_of_a_day_first(tmp_path):
+    now = 1_700_000_000_000
+    asked = [(now - 2 * 86_400_000, "10.0.0.1:1"), (now - 2_000, "10.0.0.2:1"), (now - 1_000, "10.0.0.3:1")]
+    records = [
+        (ServerStarted(uuid="0a1b2c3d", server_version="1", checksums=True), asked[0][0] - 1),
+        *((judged(allowed=True, peer=peer, rule="operators", about=["topics=T"]), at) for at, peer in asked),
+    ]
+    lines = [
+        encode_record(record, Stamp(namesrv="ns-1", boot=1, seq=seq, ts=at, up_ms=seq))
+        for seq, (record, at) in enumerate(records, 1)
+    ]
+    source = JournalSource([FoundJournal(str(write_journal(tmp_path, lines)))])
+    views = ConsoleViews(histories_of(), lambda: source, Clock(now))
+    found = views.audit({})
+    assert [(row["at"], row["peer"]) for row in found["rows"]] == asked[:0:-1]
+    assert (found["from"], found["has_more"]) == (now - 86_400_000, False)
+    assert found["rows"][0]["what"] == "DELETE_TOPIC_IN_NAMESRV (216) topics=T"
+    assert found["rows"][0]["verdict"] == "allowed"
+    assert [row["peer"] for row in views.audit({"limit": "1"})["rows"]] == ["10.0.0.3:1"]
+    assert views.audit({"limit": "1"})["has_more"]
+    assert [row["peer"] for row in views.audit({"from": "0", "text": "10.0.0.1:"})["rows"]] == ["10.0.0.1:1"]
+
+
 def test_only_so_many_causes_are_looked_for_at_once(views):
-    with views._why_places, views._why_places, pytest.raises(ConfigError, match="ask again in a few seconds"):
+    with (
+        views._reading_places,
+        views._reading_places,
+        pytest.raises(ConfigError, match="ask again in a few seconds"),
+    ):
         views.why({"name": "T"})
     assert views.why({"name": "T"})["name"] == "T"

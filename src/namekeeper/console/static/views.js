@@ -87,6 +87,15 @@ export const ChangeTable = ({ value, causes, closedBy, empty }) => h(Table, {
   })),
 });
 
+const Times = ({ params }) => {
+  const page = useContext(Page);
+  return [["from", "From"], ["to", "Up to"]].map(([name, label]) => h(Field, { label, key: name }, h("input", {
+    type: "datetime-local", step: "0.001", name,
+    value: fromAddress(params[name]) === null ? "" : toField(fromAddress(params[name])),
+    onChange: (event) => { const ms = fromField(event.target.value); page.change({ [name]: Number.isNaN(ms) ? undefined : ms }); },
+  })));
+};
+
 export const Changes = ({ overview, version }) => {
   const page = useContext(Page);
   const params = page.params;
@@ -96,7 +105,6 @@ export const Changes = ({ overview, version }) => {
     text: params.text, from: params.from, to: params.to, limit,
   }, version);
   const set = (name) => (event) => page.change({ [name]: event.target.value || undefined, limit: undefined }, { replace: true });
-  const times = [["from", "From"], ["to", "Up to"]];
   return h("section", { "aria-labelledby": "changes", "aria-busy": String(isOld) },
     h("h2", { id: "changes" }, "What happened, newest first"),
     h("form", { class: "console-filters", onSubmit: (event) => event.preventDefault(), "aria-label": "Filter the changes" },
@@ -106,17 +114,46 @@ export const Changes = ({ overview, version }) => {
         h("option", { value: "" }, "anything"), Object.entries(overview.causes).map(([code, words]) => h("option", { value: code }, words)))),
       h(Field, { label: "Name server" }, h("select", { name: "namesrv", value: params.namesrv || "", onChange: set("namesrv") },
         h("option", { value: "" }, "all"), overview.namesrvs.map((row) => h("option", { value: row.namesrv }, printable(row.namesrv))))),
-      times.map(([name, label]) => h(Field, { label, key: name }, h("input", {
-        type: "datetime-local", step: "0.001", name,
-        value: fromAddress(params[name]) === null ? "" : toField(fromAddress(params[name])),
-        onChange: (event) => { const ms = fromField(event.target.value); page.change({ [name]: Number.isNaN(ms) ? undefined : ms }); },
-      }))),
+      h(Times, { params }),
       h("button", { type: "button", onClick: () => page.go({ view: "changes" }) }, "Show all")),
     h(Wrong, { problem }),
     params.topic || params.broker ? h("p", { class: "soft" }, "With those of the name servers themselves: a start, a stop, a loss of records.") : null,
     value ? h(ChangeTable, { value, causes: overview.causes, closedBy: overview.closed_by, empty: "No change fits. Take a filter away, or wait: changes appear here as they come." }) : null,
     value && value.has_more && limit < 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ limit: limit + MORE }, { replace: true }) }, "Show more")) : null,
     value && value.has_more && limit >= 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ to: value.rows.at(-1).at, limit: undefined }) }, "Show older ones")) : null);
+};
+
+// It reads the journals, so it is asked when somebody asks, and not at each change.
+export const Audit = () => {
+  const page = useContext(Page);
+  const params = page.params;
+  const limit = Number(params.limit || MORE);
+  const { value, problem, isOld } = useAnswer("audit", { text: params.text, from: params.from, to: params.to, limit }, 0);
+  const ask = (event) => {
+    event.preventDefault();
+    page.change({ text: event.target.elements.text.value.trim() || undefined, limit: undefined });
+  };
+  return h("section", { "aria-labelledby": "audit", "aria-busy": String(isOld) },
+    h("h2", { id: "audit" }, "Who asked, and who was refused, newest first"),
+    h("form", { class: "console-filters", onSubmit: ask },
+      h(Field, { label: "Address, user or request" }, h("input", { name: "text", type: "search", defaultValue: params.text || "", key: params.text, autocomplete: "off" })),
+      h(Times, { params }),
+      h("button", { type: "submit" }, "Search"),
+      h("button", { type: "button", onClick: () => page.go({ view: "audit" }) }, "Show all")),
+    h(Wrong, { problem }),
+    isOld ? h("p", { class: "soft", role: "status" }, "The journals are being read …") : null,
+    value ? h("p", { class: "soft" }, "From ", h(Time, { ms: value.from, plain: true }), " on. Name servers with access rules (accessFile) record who asks.") : null,
+    value ? h(Table, {
+      label: "Requests", empty: "No request in this time fits.",
+      columns: [{ title: "when", kind: "time" }, { title: "verdict" }, { title: "request", kind: "details" }, { title: "who", kind: "addr" }, { title: "reason" }, { title: "name server", kind: "addr" }],
+      rows: value.rows.map((row, index) => ({
+        key: `${row.at} ${index}`,
+        cells: [h(Time, { ms: row.at }), row.verdict, printable(row.what),
+          row.peer ? h(Link, { to: { view: "changes", peer: row.peer } }, h(Name, { text: row.who })) : row.who, printable(row.reason), h(Name, { text: row.namesrv })],
+      })),
+    }) : null,
+    value ? value.notes.map((note) => h(Notice, { key: note }, printable(note))) : null,
+    value && value.has_more ? h("p", null, h("button", { type: "button", onClick: () => page.change({ to: value.rows.at(-1).at, limit: undefined }) }, "Show older ones")) : null);
 };
 
 const Missing = ({ value, what }) => h(Notice, null,
@@ -226,7 +263,15 @@ const Linked = ({ text, links }) => text.split(/([\s,;()]+|:(?=\s|$))/).map((wor
 
 const Facts = ({ facts, links }) => h("ul", { class: "evidence" }, facts.map((fact, index) => h("li", { key: index },
   h(Linked, { text: fact.text, links }), fact.at === undefined || fact.at === null ? "" : [": ", h(Time, { ms: fact.at })],
-  fact.until ? [" to ", h(Time, { ms: fact.until })] : "")));
+  fact.until ? [" to ", h(Time, { ms: fact.until })] : "", h(WhatElse, { fact, links }))));
+
+// What else the host of a fact has asked for, in the hour before it and the minute after it.
+const WhatElse = ({ fact, links }) => {
+  const peer = Object.keys(links).find((word) => links[word] === "peer" && fact.text.includes(word));
+  if (!peer || !fact.at) return null;
+  const to = { view: "audit", text: peer.replace(/^.*@/, "").replace(/:\d+$/, ""), from: fact.at - 3_600_000, to: fact.at + 60_000 };
+  return [" (", h(Link, { to }, "its requests"), ")"];
+};
 
 export const Why = ({ overview }) => {
   const page = useContext(Page);

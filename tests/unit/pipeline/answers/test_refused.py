@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from namekeeper.answers.audit import AuditQuery
 from namekeeper.answers.explain import explain
 from namekeeper.answers.source import HistorySource, JournalSource
 from namekeeper.cli.group import namekeeper
@@ -65,6 +66,20 @@ def test_who_did_what(sources):
     assert warehouse.audit(0, END) == entries
     begin, end = entries[0].at, entries[3].at
     assert warehouse.audit(begin, end) == journal.audit(begin, end) == entries[1:4]
+
+
+@pytest.mark.parametrize(
+    ("query", "codes"),
+    [
+        (AuditQuery(newest=2), [105, 318]),
+        (AuditQuery("OPS"), [216]),
+        (AuditQuery("10.0.0.1", newest=1), [105]),
+        (AuditQuery("nobody"), []),
+    ],
+)
+def test_only_what_is_wanted(sources, query, codes):
+    for source in sources:
+        assert [each.code for each in source.audit(0, END, query)] == codes
 
 
 def test_the_command_reads_either(tmp_path, sources):
