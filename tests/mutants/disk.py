@@ -337,6 +337,14 @@ DISK_MUTANTS = (
         (DISK + "writer.py",),
     ),
     Mutant(
+        "a-time-that-is-newer-than-the-records-counts",
+        "journal/disk/heard_file.py",
+        "        return self.ts if boot == self.boot and self.seq <= last_seq else 0\n",
+        "        return self.ts if boot == self.boot else 0\n",
+        "a boot is known until its last note only if every record of that time is on the disk",
+        (DISK + "heard_file.py",),
+    ),
+    Mutant(
         "a-look-keeps-a-server-from-its-folder",
         "journal/disk/lock.py",
         "            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # a writer's lock excludes this\n",

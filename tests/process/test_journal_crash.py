@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.journal.disk.heard_file import load_heard
 from namekeeper.journal.reading.verify import verify
 from tests.process.running import NameServerProcess
 from tests.support.system.processes import eventually, free_port
@@ -113,6 +114,27 @@ def test_kill_9_at_any_time(tmp_path):
     assert all(boot.complete_checkpoints >= 1 for boot in report.boots)
     assert [boot.is_stopped for boot in report.boots] == [False] * ROUNDS + [True]
     assert (report.lost_records, report.problems) == (0, [])
+
+
+def test_a_killed_server_is_known_to_have_run_after_its_last_record(tmp_path):
+    """So that its restart is not counted from that record."""
+    flags = {"listen_port": str(free_port()), "journal_namesrv_id": "ns"}
+    folder = tmp_path / "journal" / flags["listen_port"]
+    with NameServerProcess(tmp_path, **flags) as server:
+        server.started()
+        records = eventually(lambda: records_in(folder), within=20, what="records")
+        eventually(
+            lambda: load_heard(str(folder)).ts > records[-1]["ts"] + 1_000, within=20, what="it went on"
+        )
+        server.kill()
+    alive = load_heard(str(folder))
+    with NameServerProcess(tmp_path, **flags) as server:
+        assert server.started().stop() == 0
+    records = records_in(folder)
+    started = [record for record in records if record["kind"] == "server_started"][1]
+    before = [record for record in records if record["boot"] < started["boot"]]
+    assert (started["previous_seq"], started["previous_alive_ts"]) == (before[-1]["seq"], alive.ts)
+    assert before[-1]["ts"] <= alive.ts < started["ts"]
 
 
 def test_an_orderly_stop_leaves_a_whole_journal_and_the_next_start_goes_on(tmp_path):

@@ -81,6 +81,7 @@ class JournalledServer:
         self.boot = self.seq = 0
         self.ts = FIRST_BOOT
         self.up_ms = 0
+        self.alive_ts = 0
         self.dropping = False
         self.checkpoint: OpenCheckpoint | None = None
         self.kv_config = KvConfigStore()
@@ -102,6 +103,7 @@ class JournalledServer:
         started = ServerStarted(uuid="u", server_version="0", port=9876)
         if previous is not None:
             started.previous_boot, started.previous_seq = previous.boot, previous.seq
+            started.previous_alive_ts, self.alive_ts = self.alive_ts, 0
         self.write(started)
         self.begin_checkpoint("start")
         self.go_on_with_checkpoint(10_000)
@@ -116,6 +118,11 @@ class JournalledServer:
         lines = [each for each in self.written if each.boot == self.boot]
         for each in lines[max(1, keep) :]:
             self.written.remove(each)
+
+    def crash_later(self, ms: int) -> None:
+        """Die a while after the last record, with every line on disk."""
+        self.ts += ms
+        self.alive_ts = self.ts
 
     def lose(self, begin: int, end: int) -> None:
         """Lose lines of finished boots afterwards, as if a segment was gone."""

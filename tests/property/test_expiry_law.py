@@ -60,7 +60,8 @@ class SteppedJournal(Journal):
     def stop(self, now: Now) -> None:
         self.end()
         assert self._writer is not None
-        self._writer.note_heard(self._times(self._heard_at_end or []))
+        if self._heard_at_end is not None:
+            self._writer.note_heard(self._heard_at_end)
         self._writer.close(now)
 
 

@@ -20,7 +20,7 @@ Rows = list[str]
 """Rows as JSON, sorted: two tables are equal if these are."""
 
 ABSENT = {"boolean": False, "bigint": 0, "array<string>": [], "array<bigint>": [], "map<string,string>": {}}
-NONE = {"checkpoint", "data_version", "last_seen", "previous_boot", "previous_seq"}
+NONE = {"checkpoint", "data_version", "last_seen", "previous_alive_ts", "previous_boot", "previous_seq"}
 NOT_COMPARED = {"load_id", "file"}
 TOPIC = ("topic", "read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag")
 

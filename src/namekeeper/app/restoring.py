@@ -146,7 +146,8 @@ class Restoring:
         tables = self._state.tables
         brokers, known = len(tables.broker_live_table), len(last.tables.broker_live_table)
         expired = f", {known - brokers} had expired" if brokers < known else ""
-        how, ago = "stopped" if last.is_stopped else "crashed", shown_duration(away_ms)
+        how = "stopped" if last.is_stopped else "crashed"
+        ago = shown_duration(max(0, away_ms - (last.alive_ts - last.ts)))
         what = f"{shown_count(brokers, 'broker')} and {shown_count(len(tables.topic_index), 'topic')}"
         return f"restored {what} of boot {last.boot}, which {how} {ago} ago{expired}"
 

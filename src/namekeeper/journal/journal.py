@@ -71,7 +71,7 @@ class Journal:
         self._is_stopping = False
         self._machine = ""
         self._heard_due_ms = 0
-        self._heard_at_end: list[tuple[str, str, int]] | None = None
+        self._heard_at_end: HeardTimes | None = None
         self._missing = source.missing
         self._missing_noted = 0
         """`Missing.revision` when the writer got the missing brokers last."""
@@ -142,7 +142,7 @@ class Journal:
         if self._writer is not None:
             self._handle_messages(self._writer)
             self._note_missing(self._writer)
-        self._heard_at_end = self.recorder.last_heard()
+        self._heard_at_end = self._times(self._clock.now())
         self.recorder.end()
         self._is_stopping = True
         self._backlog.wake()
@@ -160,11 +160,12 @@ class Journal:
         return True
 
     def _note_heard(self, writer: Writer, now: Now) -> None:
-        """Have the times at which brokers were last heard written beside the records."""
-        heard = self.recorder.last_heard()
-        if heard is not None:
-            writer.note_heard(self._times(heard))
-        self._heard_due_ms = now.mono_ms + max(HEARD_MS, len(heard or ()))
+        """Have the writer write at once, beside the records, when brokers were last heard."""
+        times = self._times(now)
+        if times is not None:
+            writer.note_heard(times)
+            self._backlog.wake()
+        self._heard_due_ms = now.mono_ms + max(HEARD_MS, 0 if times is None else len(times.brokers))
 
     def _note_missing(self, writer: Writer) -> None:
         """Have the missing brokers written beside the records, if they have changed."""
@@ -172,8 +173,15 @@ class Journal:
             self._missing_noted = self._missing.revision
             writer.note_missing(self._missing.rows())
 
-    def _times(self, heard: list[tuple[str, str, int]]) -> HeardTimes:
-        return HeardTimes(0, heard, self._machine, self.recorder.began_ms)
+    def _times(self, now: Now) -> HeardTimes | None:
+        """When brokers were last heard; None while nothing is recorded."""
+        recorder = self.recorder
+        heard = recorder.last_heard()
+        if heard is None:
+            return None
+        return HeardTimes(
+            0, heard, self._machine, recorder.began_ms, ts=now.wall_ms, seq=recorder.sequencer.last_seq
+        )
 
     def _handle_messages(self, writer: Writer) -> None:
         while writer.messages:
@@ -199,6 +207,7 @@ class Journal:
             server_version=self._settings.server_version,
             previous_boot=opened.previous_boot,
             previous_seq=opened.previous_seq,
+            previous_alive_ts=opened.previous_alive_ts,
             scan_interval_ms=self._settings.scan_interval_ms,
             port=self._port,
             checksums=True,
@@ -231,7 +240,7 @@ class Journal:
                 time.sleep(GROUP_S)
         try:
             if self._heard_at_end is not None:
-                writer.note_heard(self._times(self._heard_at_end))
+                writer.note_heard(self._heard_at_end)
             writer.close(self._clock.now())
         except Exception:
             log.exception("a bug in the journal's writer")

@@ -48,7 +48,7 @@ ENVELOPE: Mapping[str, Member] = _members(
 KINDS: Mapping[str, Mapping[str, Member]] = {
     "server_started": _members({
         "uuid": "string!", "server_version": "string!", "previous_boot": "long", "previous_seq": "long",
-        "scan_interval_ms": "long", "port": "long", "checksums": "boolean",
+        "previous_alive_ts": "long", "scan_interval_ms": "long", "port": "long", "checksums": "boolean",
     }),
     "server_alive": _members(
         {"connections": "long", "dropped_changes": "long", "dropped_records": "long"}

@@ -67,6 +67,8 @@ _SERVER = _of_records(
     "server_version string: server_started: version of Namekeeper.",
     "previous_boot bigint: server_started: the boot before in that folder; null for the first.",
     "previous_seq bigint: server_started: the last seq of that boot on disk.",
+    "previous_alive_ts bigint: server_started: when that boot still ran after its last record, wall ms; null:"
+    " not known.",
     "scan_interval_ms bigint: server_started: interval of the expiry scan.",
     "port bigint: server_started: port that it listens at.",
     "connections bigint: server_alive: open connections.",

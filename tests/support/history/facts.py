@@ -24,7 +24,7 @@ TYPES = {
     "map<string,string>": pa.map_(pa.string(), pa.string()),
 }
 ABSENT = {"boolean": False, "bigint": 0, "array<string>": [], "array<bigint>": [], "map<string,string>": {}}
-NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_boot", "previous_seq"}
+NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_alive_ts", "previous_boot", "previous_seq"}
 
 
 def fact_tables(records: Iterable[dict[str, Any]], load_id: int = 1) -> dict[str, pa.Table]:

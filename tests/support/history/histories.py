@@ -109,6 +109,8 @@ class NameServer:
         self.checkpoint = 0
         self.counts: dict[str, int] = {}
         self.pending_step = 0
+        self.alive_ts = 0
+        """When it still ran after its last record, as a file beside the journal says."""
 
     # Writing.
 
@@ -152,6 +154,8 @@ class NameServer:
         started = {"kind": "server_started", "uuid": self.uuid, "server_version": "0.1.0", "port": 9876}
         if previous[0]:
             started |= {"previous_boot": previous[0], "previous_seq": previous[1]}
+        if self.alive_ts:
+            started["previous_alive_ts"], self.alive_ts = self.alive_ts, 0
         self.write(now, [started])
         self.begin_checkpoint(now, "start")
         self.write_checkpoint(now)
@@ -183,6 +187,8 @@ class NameServer:
         self.is_up = False
         self.checkpoint_rows = []
         tail = min(self.rng.choice((0, 1, 2, 5, 9)), self.seq)
+        if not (tail or self.losing):
+            self.alive_ts = (self.last_true + now) // 2 + self.offset
         while tail and self.records and self.records[-1]["boot"] == self.boot:
             self.records.pop()
             tail -= 1

@@ -106,7 +106,8 @@ def complete_changes(records: Iterable[Record]) -> list[Record]:
 def _losses(whole: list[Record]) -> list[Record]:
     """Every hole, and every end of a boot that nobody wrote down.
 
-    Each stands in the order at the first seq that is missing, with the time of the last change before it.
+    Each stands in the order at the first seq that is missing, with the time of the last change before it; or
+    with the time until which the boot ran after its last record, as the next one says.
     """
     found, last = [], whole[0]
     for before, record in pairwise(whole):
@@ -118,7 +119,10 @@ def _losses(whole: list[Record]) -> list[Record]:
         else:
             is_lost = record["seq"] != before["seq"] + 1
         if is_lost:
-            found.append({"kind": "loss", "boot": before["boot"], "seq": before["seq"] + 1, "ts": last["ts"]})
+            ts = last["ts"]
+            if (record.get("previous_boot"), record.get("previous_seq")) == (before["boot"], before["seq"]):
+                ts = max(ts, record.get("previous_alive_ts", 0))
+            found.append({"kind": "loss", "boot": before["boot"], "seq": before["seq"] + 1, "ts": ts})
     return found
 
 

@@ -144,6 +144,15 @@ class Story:
         self.connections = {addr: connection + 100 for addr, connection in self.connections.items()}
         return self.now
 
+    def is_killed(self, silent_ms: int, down_ms: int) -> int:
+        """Killed so long after its last record, and started a while later; returns when it ran last."""
+        self.journal.crash_later(silent_ms)
+        killed = self.now
+        self.later(down_ms)
+        self.journal.start()
+        self.connections = {addr: connection + 100 for addr, connection in self.connections.items()}
+        return killed
+
     def alive(self) -> int:
         self.later(1_000)
         self.journal.alive()

@@ -1,5 +1,6 @@
 """The two halves together: a thread that writes what a loop records, started and stopped in order."""
 
+import shutil
 import threading
 
 import pytest
@@ -98,6 +99,32 @@ def test_the_next_boot_knows_the_one_before(tmp_path, clock):
     first, second = (record for record in records_in(tmp_path) if record["kind"] == "server_started")
     assert (second["previous_boot"], second["previous_seq"]) == (first["boot"], 4)
     assert second["boot"] == first["boot"] + 1  # the clock stood still
+
+
+def test_the_next_boot_records_until_when_a_silent_one_ran(tmp_path, clock):
+    """A server without changes writes no record for a minute: its restart is not counted from the last one."""
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+
+    def is_durable():
+        clock.advance(10)
+        return made.writer is not None and made.writer.durable_seq == 3
+
+    eventually(is_durable, within=20, what="the start")
+    clock.advance(9_000)
+    made.tick()
+    alive_ts = clock.now().wall_ms
+    eventually(lambda: load_heard(str(tmp_path)).ts == alive_ts, within=20, what="it is alive")
+    shutil.copytree(tmp_path, killed := tmp_path.with_name("killed"))
+    stop(made)
+    clock.advance(4_000)
+    again = journal(clock)
+    again.recorder.begin()
+    again.start(writer(killed), 9876)
+    stop(again)
+    started = [record for record in records_in(killed) if record["kind"] == "server_started"][1]
+    assert (started["previous_seq"], started["previous_alive_ts"]) == (3, alive_ts)
 
 
 def test_it_publishes_what_is_durable(tmp_path, clock):

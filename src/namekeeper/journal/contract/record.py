@@ -97,6 +97,7 @@ class ServerStarted(Record, tag="server_started", kw_only=True):
     server_version: str
     previous_boot: int = 0
     previous_seq: int = 0
+    previous_alive_ts: int = 0
     scan_interval_ms: int = 0
     port: int = 0
     checksums: bool = False

@@ -1,8 +1,9 @@
-"""`.heard`: when each live broker was last heard, written again each second and at the stop, for a restart.
+"""`.heard`: when the server ran last, and when each live broker was last heard, for a restart.
 
 Activity is recorded by the minute, so a broker with a timeout of ten seconds would expire at a start after a
-crash. Only a restart reads the file. It is not synced: a reboot of the machine takes longer than such a
-timeout.
+crash. A server without changes writes no record either, so only this file says how long it ran. The file is
+written again each second and at the stop, and only a restart reads it. It is not synced: a reboot of the
+machine takes longer than such a timeout.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ HEARD_FILE = ".heard"
 
 
 class HeardTimes(msgspec.Struct, frozen=True):
-    """When each live broker was last heard in one boot."""
+    """When one boot ran last, and when each live broker was last heard in it."""
 
     boot: int
     brokers: list[tuple[str, str, int]]
@@ -29,6 +30,17 @@ class HeardTimes(msgspec.Struct, frozen=True):
     """In which run of the machine, see `machine_boot`; empty if that is not known."""
     began_ms: int = 0
     """When the boot began: monotonic ms of that run."""
+    ts: int = 0
+    """Wall ms at which the server made this list; 0 if an older version wrote the file."""
+    seq: int = 0
+    """The last record at that time."""
+
+    def ran_until(self, boot: int, last_seq: int) -> int:
+        """Wall ms until which a boot ran without a record after `last_seq`; 0 if that is not known.
+
+        The file may be newer than the records that reached the disk. Then it does not count.
+        """
+        return self.ts if boot == self.boot and self.seq <= last_seq else 0
 
     def of_boot(self, boot: int) -> dict[BrokerKey, int]:
         """The times, if they are of this boot."""

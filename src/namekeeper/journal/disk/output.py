@@ -30,6 +30,8 @@ class Opened(Struct, frozen=True):
     boot: int
     previous_boot: int
     previous_seq: int
+    previous_alive_ts: int = 0
+    """Until when that boot ran, see `HeardTimes.ran_until`."""
 
 
 class WriteBatch(Struct):

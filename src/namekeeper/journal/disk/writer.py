@@ -20,7 +20,7 @@ from namekeeper.files import Os
 from namekeeper.journal.contract.encode import Stamp
 from namekeeper.journal.disk.archive import Archive
 from namekeeper.journal.disk.folder import SEAL_REQUEST, FolderLock, open_folder, reopen_folder
-from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
+from namekeeper.journal.disk.heard_file import HeardTimes, load_heard, save_heard
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.disk.last_boot import LastBootNote
 from namekeeper.journal.disk.lock import TakeLock, take_lock
@@ -42,7 +42,8 @@ OPEN_AGAIN_MS = 30_000
 RETRY_MS = 1_000
 """Time between a failure of the disk and the next try."""
 CHECK_MS = 1_000
-"""How often the writer checks that the segment still exists, and whether sealing is requested."""
+"""How often the writer checks that the segment still exists, and whether sealing is requested; it does so
+before it writes when brokers were heard, too."""
 RETAIN_MS = 600_000
 """How often retention runs, besides after each sealing."""
 WRITE_BYTES = 1 << 20
@@ -219,7 +220,7 @@ class Writer:
             folder.archive.age_pause.note_step(step_ms, now.mono_ms)
 
     def note_heard(self, times: HeardTimes) -> None:
-        """Take the times at which brokers were last heard; the next check writes them for this boot."""
+        """Take the times at which brokers were last heard; the next step writes them for this boot."""
         self._heard = times
 
     def note_missing(self, rows: Callable[[], MissingRows]) -> None:
@@ -258,8 +259,9 @@ class Writer:
         first = self._backlog.first()  # the record has the time of the boot
         boot = max(now.wall_ms if first is None else first.ts, recovery.previous_boot + 1)
         self.opened = opened = Opened(
-            held.path, identity.namesrv, identity.uuid, boot, recovery.previous_boot, recovery.previous_seq
-        )
+            held.path, identity.namesrv, identity.uuid, boot, recovery.previous_boot, recovery.previous_seq,
+            load_heard(held.path, system=system).ran_until(recovery.previous_boot, recovery.previous_seq),
+        )  # fmt: skip
         output = Output(opened, settings.segments, archive, written=self._backlog.done, system=system)
         self._checked_at_ms = self._retained_at_ms = now.mono_ms
         for note in (*held.notes, *recovery.notes):
@@ -377,7 +379,7 @@ class Writer:
     # Checks, sealing and retention.
 
     def _check_folder(self, folder: _OpenFolder, now: Now) -> None:
-        if now.mono_ms - self._checked_at_ms < CHECK_MS:
+        if self._heard is None and now.mono_ms - self._checked_at_ms < CHECK_MS:
             return
         self._checked_at_ms = now.mono_ms
         if not folder.has(IDENTITY_FILE, self._system):

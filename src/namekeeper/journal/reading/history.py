@@ -84,7 +84,10 @@ class CheckpointApplied(Step):
 
 
 class Lost(Step):
-    """Records after this position, that of the last complete change, are lost."""
+    """Records after this position, that of the last complete change, are lost.
+
+    Its `ts` is that of this change; after a crash it is when the server still ran, if that is later.
+    """
 
 
 class Seen(Step):
@@ -216,13 +219,20 @@ class StepMaker:
         if is_complete:
             self._give_up_checkpoint(happened)
         else:
-            self._lose(happened)
+            self._lose(happened, self._ran_until(first))
 
-    def _lose(self, happened: list[Step]) -> None:
+    def _ran_until(self, first: AnyRecord) -> int:
+        """Until when the boot that ended ran without a record, as the next boot says; 0: not known."""
+        if not isinstance(first, ServerStarted):
+            return 0
+        is_after = (first.previous_boot, first.previous_seq) == (self._boot, self._seq)
+        return first.previous_alive_ts if is_after else 0
+
+    def _lose(self, happened: list[Step], ran_until: int = 0) -> None:
         self._knows = False
         self._give_up_checkpoint(happened)
         if self._last is not None:
-            happened.append(Lost(self._last.boot, self._last.seq, self._last.ts))
+            happened.append(Lost(self._last.boot, self._last.seq, max(self._last.ts, ran_until)))
         happened += map(_seen, self._partial)
         self._partial.clear()
 

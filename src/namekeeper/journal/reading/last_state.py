@@ -72,6 +72,8 @@ class LastState(Struct, frozen=True):
     """The port at which the server listened; 0 if the records that were read do not say it."""
     ts: int
     """Wall ms of the last record."""
+    alive_ts: int
+    """Wall ms at which the server still ran; that of the last record if nothing later is known."""
     is_stopped: bool
     """Whether the server stopped in an orderly way."""
     tables: RouteTables
@@ -287,6 +289,7 @@ class _BootEnd:
             boot=last.boot,
             port=self._port,
             ts=last.ts,
+            alive_ts=max(last.ts, times.ran_until(last.boot, last.seq)),
             is_stopped=self._is_stopped,
             tables=tables,
             idle_ms=idle_ms,

@@ -38,7 +38,8 @@ which facts are made: [the journal](journal.md).
   length of this time.
 - **Unknown** is neither up nor down. Where records are missing, `name_server_timeline` says
   `unknown` from the last change before the loss to the next complete checkpoint, and no history has
-  a row of that name server in this time.
+  a row of that name server in this time. After a crash it is `unknown` from when the server noted
+  last that it ran, which it does each second.
 - **Not known yet** is what is later than `name_server_session.knows_up_to` of the newest boot.
 - **Days** are those of the warehouse's time zone, which is fixed when it is made.
 - **Partitions.** Histories are partitioned by `valid_to_day`, open rows in one of their own; tables

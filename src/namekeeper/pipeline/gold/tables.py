@@ -50,7 +50,8 @@ LOST_RECORDS = Table(
         "reason string: missing_records; no_stop: the boot ended without server_stopped; missing_boot: one"
         " between two boots; missing_start: the first records of next_boot.",
         "lost_records bigint: How many are missing for certain; after a crash there may have been more.",
-        "unknown_from bigint: Effective ms of the last record before it.",
+        "unknown_from bigint: Effective ms of the last record before it; after a crash, when the server still"
+        " ran.",
         "unknown_to bigint: Effective ms of the next complete checkpoint; null: there is none yet.",
     ),
 )

@@ -23,6 +23,13 @@ def test_it_counts_for_its_boot_only():
     assert TIMES.of_boot(8) == {}
 
 
+def test_a_boot_ran_until_the_file_was_written_if_the_records_of_that_time_are_there():
+    times = HeardTimes(7, [], ts=5_000, seq=40)
+    assert [times.ran_until(7, seq) for seq in (39, 40, 41)] == [0, 5_000, 5_000]
+    assert times.ran_until(8, 40) == 0
+    assert TIMES.ran_until(7, 40) == 0, "an older version wrote it"
+
+
 @pytest.mark.parametrize("content", [None, b"", b"{", b"\xff", b'{"boot":1}', b'{"boot":1,"brokers":[[1]]}'])
 def test_without_a_file_that_can_be_read_nobody_was_heard(tmp_path, content):
     if content is not None:

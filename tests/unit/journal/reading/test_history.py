@@ -125,6 +125,27 @@ def test_a_boot_that_did_not_stop_lost_something_if_another_follows(pen):
     assert pen.steps() == [(Began, 1), (Changed, 2), (Lost, 2), (Seen, 3), (Began, 1)]
 
 
+@pytest.mark.parametrize(
+    ("previous_seq", "alive_ts", "expected"),
+    [(2, 9_000, 9_000), (2, 2_001, 2_002), (2, 0, 2_002), (3, 9_000, 2_002), (1, 9_000, 2_002)],
+)
+def test_a_crashed_boot_is_known_until_it_was_last_alive(pen, previous_seq, alive_ts, expected):
+    """If its last record is there, and not before this record."""
+    pen.start()
+    pen.kv()
+    pen.start(previous_seq=previous_seq, previous_alive_ts=alive_ts)
+    (lost,) = (step for step in steps(pen.records) if isinstance(step, Lost))
+    assert (lost.seq, lost.ts) == (2, expected)
+
+
+def test_an_earlier_boot_than_the_one_before_does_not_say_until_when_it_ran(pen):
+    pen.start()
+    pen.kv()
+    pen.start(boot=7, previous_boot=5, previous_seq=2, previous_alive_ts=9_000)
+    (lost,) = (step for step in steps(pen.records) if isinstance(step, Lost))
+    assert lost.ts == 2_002
+
+
 def test_a_boot_of_which_nothing_is_there_is_lost(pen):
     pen.start()
     pen.stop()

@@ -100,6 +100,15 @@ def test_after_a_crash_the_file_beside_the_records_says_when(server, tmp_path):
     assert read_last_state(str(folder)).idle_ms == {KEY: -700}
 
 
+@pytest.mark.parametrize(("after", "seq", "expected"), [(900, 0, 900), (900, 1, 0), (-1, 0, 0)])
+def test_that_file_also_says_until_when_the_boot_ran(server, tmp_path, after, seq, expected):
+    server.alive()
+    folder = write_journal(tmp_path / "j", server.lines())
+    times = HeardTimes(server.boot, [], ts=server.ts + after, seq=server.seq + seq)
+    save_heard(str(folder), times)
+    assert read_last_state(str(folder)).alive_ts == server.ts + expected
+
+
 @pytest.mark.parametrize(("of_boot", "machine"), [(0, "m"), (1, "")])
 def test_it_also_says_on_which_clock_the_boot_ran(server, tmp_path, of_boot, machine):
     """So it is known how long the server was away, whatever the wall clock did."""

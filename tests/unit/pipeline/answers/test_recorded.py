@@ -94,7 +94,8 @@ def test_why_says_the_same_from_a_warehouse_and_from_the_journal(
                 (found,) = explain((whole if is_whole else usual).evidence(topic, wanted.at), wanted.at)
                 assert found == wanted or not is_whole, (found, wanted)
                 assert (found.verdict, found.summary) == (wanted.verdict, wanted.summary), wanted
-                assert restored(found) == restored(wanted), wanted
+                # A row whose registration is not read any more counts as restored.
+                assert [fact for fact in restored(wanted) if fact not in restored(found)] == [], wanted
                 met.add(wanted.verdict)
                 were_restored += bool(restored(wanted))
     assert {Verdict.JUST_STARTED, Verdict.NOT_BACK, Verdict.BROKER_GONE, Verdict.UNKNOWN} <= met

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.pipeline.duck import Duck
 from tests.unit.answers.story import MINUTE, Story
@@ -14,6 +16,49 @@ def states_of(duck: Duck, broker_name: str) -> list[tuple[str, int, int]]:
     return sorted(
         ((row["state"], row["valid_from"], row["valid_to"]) for row in rows), key=lambda row: row[1:]
     )
+
+
+def test_a_restart_of_four_seconds_is_down_for_four_seconds():
+    """Though nothing was recorded for nine seconds before it."""
+    story = Story()
+    story.registers("b0", "a0:1")
+    killed = story.is_killed(silent_ms=9_000, down_ms=4_000)
+    started = story.now
+    story.registers("b0", "a0:1")
+    story.later()
+    story.alive()
+    duck = Duck()
+    make_gold(duck, duck.load([json.loads(line) for line in story.journal.lines()]))
+
+    (down,) = (row for row in duck.gold("incident") if row["kind"] == "name_server_down")
+    assert (down["from_ts"], down["to_ts"], down["cause"]) == (killed, started, "no_stop")
+    (lost,) = duck.gold("lost_records")
+    assert (lost["unknown_from"], lost["unknown_to"]) == (killed, started)
+    assert started - killed == 4_000
+    assert ("up", killed) in [(state, until) for state, _, until in states_of(duck, "b0")]
+    unknown = [each for each in story.evidence().periods if each.state == "unknown"]
+    assert [(each.valid_from, each.valid_to) for each in unknown] == [(killed, started)]
+
+
+@pytest.mark.parametrize("back_ms", [6_000, 20_000])
+def test_a_clock_that_was_set_back_at_a_restart_takes_no_time_twice(back_ms):
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.journal.crash_later(9_000)
+    story.journal.ts -= back_ms
+    story.journal.start()
+    started = story.now
+    story.later()
+    story.alive()
+    duck = Duck()
+    make_gold(duck, duck.load([json.loads(line) for line in story.journal.lines()]))
+    (lost,) = duck.gold("lost_records")
+    assert lost["unknown_from"] == lost["unknown_to"] == started
+    periods = [
+        (row["state"], row["valid_from"], row["valid_to"]) for row in duck.gold("name_server_timeline")
+    ]
+    known = [(each.state, each.valid_from, each.valid_to) for each in story.evidence().periods]
+    assert periods == known
 
 
 def test_a_restored_broker_that_never_comes_back_is_down_from_its_expiry_on():

@@ -1,6 +1,6 @@
 -- Losses: a gap in seq, or a boot that ended without server_stopped. The position of a loss is the first
--- missing seq.
--- columns: namesrv, range_id, boot, first_seq, next_boot, next_seq, reason, lost_records
+-- missing seq. alive_ts is when the name server still ran after its last record.
+-- columns: namesrv, range_id, boot, first_seq, next_boot, next_seq, reason, lost_records, alive_ts
 -- reads: record_block, record_in_range, server
 -- kept: several views read it, and it has few rows
 WITH contiguous_records AS (
@@ -33,7 +33,8 @@ explained_gap AS (
     n.*,
     n.boot = n.before_boot AS same_boot,
     coalesce(s.previous_boot, 0) AS previous_boot,
-    coalesce(s.previous_seq, 0) AS previous_seq
+    coalesce(s.previous_seq, 0) AS previous_seq,
+    s.previous_alive_ts
   FROM gap n
   LEFT JOIN server s
     ON s.namesrv = n.namesrv AND s.boot = n.boot AND s.seq = n.seq AND s.kind = 'server_started'
@@ -55,6 +56,7 @@ SELECT
     WHEN same_boot THEN seq - before_seq - 1
     WHEN previous_boot = before_boot AND previous_seq > before_seq THEN previous_seq - before_seq + seq - 1
     ELSE seq - 1
-  END AS lost_records
+  END AS lost_records,
+  CASE WHEN previous_boot = before_boot AND previous_seq = before_seq THEN previous_alive_ts END AS alive_ts
 FROM explained_gap
 WHERE same_boot OR NOT before_stops OR seq <> 1 OR previous_boot > before_boot
