@@ -10,6 +10,7 @@ from importlib import import_module
 
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.resolving import Resolver
 
 __all__ = ["REFRESH_SECONDS", "AddressServer", "address_server_url", "fetch_name_server_addresses"]
 
@@ -127,7 +128,8 @@ async def _first_line(url: str) -> str:
     # The import takes a fifth of a second, and most processes get a list and never need it.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     try:
-        async with aiohttp.ClientSession() as session, session.get(url) as response:
+        names = aiohttp.TCPConnector(resolver=Resolver())
+        async with aiohttp.ClientSession(connector=names) as session, session.get(url) as response:
             if response.status != 200:
                 raise ConfigError(f"no list of name servers from {url}: status {response.status}; {_CHECK}")
             text = b""

@@ -4,6 +4,7 @@ import contextlib
 import json
 import selectors
 import socket
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -14,10 +15,12 @@ from tests.attacks.crowds import allow_connections
 from tests.attacks.peers import Target, Wire, frame, pipelined, registration, topics
 
 __all__ = [
+    "answer_notifications_without_end",
     "be_notified_everywhere",
     "change_permissions_before_the_page",
     "consoles",
     "look_up_ever_new_topics",
+    "name_brokers_that_resolve_slowly",
     "page_is_too_large",
     "too_many_were_notified",
     "watch_many_topics",
@@ -44,11 +47,7 @@ def be_notified_everywhere(target: Target) -> None:
         wire = stack.enter_context(Wire(target.port))
         for index, port in enumerate(ports):
             for broker_id, addr in ((1, f"127.0.0.1:{port}"), (0, f"10.5.{index >> 8}.{index & 255}:1")):
-                fields = {
-                    "brokerName": f"notified{target.salt}-{index}", "brokerAddr": addr, "clusterName": "Notified",
-                    "haServerAddr": "", "brokerId": str(broker_id), "heartbeatTimeoutMillis": "600000",
-                }  # fmt: skip
-                wire.ask(frame(103, fields))
+                wire.ask(frame(103, _member(target, index, broker_id, addr)))
         _note_most_connections(selector, target.folder / NOTIFIED_FILE)
 
 
@@ -98,6 +97,47 @@ def too_many_were_notified(target: Target) -> str:
     if not most:
         return "no broker was notified"
     return f"{most} connections to brokers at once" if most > NOTIFIED_LIMIT else ""
+
+
+def answer_notifications_without_end(target: Target) -> None:
+    """Be brokers that send frames for ever as soon as they are connected to."""
+    allow_connections()
+    spam = frame(105, {"topic": "x"}) * 1_000
+
+    def send_for_ever(listener: socket.socket) -> None:
+        while True:
+            with contextlib.suppress(OSError), listener.accept()[0] as connection:
+                while True:
+                    connection.sendall(spam)
+
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(target.times(64))]
+    for listener in listeners:
+        threading.Thread(target=send_for_ever, args=(listener,), daemon=True).start()
+    _switch_smallest_id(target, [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners])
+
+
+def name_brokers_that_resolve_slowly(target: Target) -> None:
+    """Register brokers under host names that nobody has: the DNS of most networks takes a while for them."""
+    _switch_smallest_id(target, [f"nobody-{target.salt}{n}.invalid:1" for n in range(target.times(300))])
+
+
+def _switch_smallest_id(target: Target, slaves: list[str]) -> None:
+    """Register and remove the master of each slave again and again: the slave is notified each time."""
+    with Wire(target.port) as wire:
+        for index, addr in enumerate(slaves):
+            wire.ask(frame(103, _member(target, index, 1, addr)))
+        while True:
+            for index in range(len(slaves)):
+                master = _member(target, index, 0, f"10.8.{index >> 8}.{index & 255}:1")
+                wire.ask(frame(103, master))
+                wire.ask(frame(104, master))
+
+
+def _member(target: Target, group: int, broker_id: int, addr: str) -> dict[str, str]:
+    return {
+        "brokerName": f"group{target.salt}-{group}", "brokerAddr": addr, "clusterName": "Notified",
+        "haServerAddr": "", "brokerId": str(broker_id), "heartbeatTimeoutMillis": "600000",
+    }  # fmt: skip
 
 
 # Counters that stay until the hour ends.

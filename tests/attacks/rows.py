@@ -40,9 +40,11 @@ from tests.attacks.http_port import (
     take_all_slots,
 )
 from tests.attacks.pages import (
+    answer_notifications_without_end,
     be_notified_everywhere,
     change_permissions_before_the_page,
     look_up_ever_new_topics,
+    name_brokers_that_resolve_slowly,
     page_is_too_large,
     too_many_were_notified,
     watch_many_topics,
@@ -555,5 +557,9 @@ ROWS = _among((
     Row("45", "300 connections ask for pages and streams, read nothing", never_read_pages),
     Row("46", "600 connections of one host, another one asks", take_all_slots, check=other_hosts_were_kept_out),
     Row("47", "64 gzip bombs as bodies, again and again", send_gzip_bombs),
+    Row("48", "64 notified brokers send frames without end", answer_notifications_without_end,
+        flags={"notify_min_broker_id_changed": "true"}),
+    Row("49", "300 notified brokers have slow host names", name_brokers_that_resolve_slowly,
+        flags={"notify_min_broker_id_changed": "true"}),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

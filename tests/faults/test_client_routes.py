@@ -241,15 +241,14 @@ async def test_name_servers_may_have_ipv6_addresses_and_names_that_do_not_resolv
             pytest.skip(f"this machine has no IPv6: {error}")
         addr = str(server.addresses[0])
         assert addr.startswith("[::1]:")
-        loop = asyncio.get_running_loop()
-        resolve = loop.getaddrinfo
+        resolve = socket.getaddrinfo
 
-        async def getaddrinfo(host, *args, **more):
+        def getaddrinfo(host, *args, **more):
             if host == "no.such.name":
                 raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-            return await resolve(host, *args, **more)
+            return resolve(host, *args, **more)
 
-        monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
         unknown = "no.such.name:9876"
         client = await opened.enter_async_context(client_of(unknown, addr))
         assert await client.topic_route("T") == route()

@@ -31,6 +31,9 @@ CONNECTIONS_LIMIT = 64
 """Connections of the pool, and notifications sent at once. Peers choose the addresses, and each connection
 costs a descriptor: this is half of what the native fast path leaves for such uses."""
 
+FRAME_BYTES = 16 * 1024
+"""Longest frame that a notified peer may send: none is due, and peers choose what is at their addresses."""
+
 IDLE_SECONDS = 10.0
 """Role switches of a group come together; after that the connection is of no use."""
 
@@ -128,6 +131,7 @@ def notifying_client(tls: "ClientTls | None") -> "RemotingClient":
     return RemotingClient(
         tls=tls,
         connect_timeout_ms=SEND_TIMEOUT_MS,
+        max_frame_bytes=FRAME_BYTES,
         max_connections=CONNECTIONS_LIMIT,
         idle_seconds=IDLE_SECONDS,
     )

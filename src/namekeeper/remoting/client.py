@@ -11,6 +11,7 @@ from namekeeper.errors import ConfigError, RemotingClosedError, RemotingConnectE
 from namekeeper.remoting.address import parse_address
 from namekeeper.remoting.backoff import Backoff
 from namekeeper.remoting.client_connection import ClientConnection, RequestCallback
+from namekeeper.remoting.resolving import Resolver
 from namekeeper.remoting.tls_client import Tls, present_context
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode, SerializeType
@@ -81,6 +82,7 @@ class RemotingClient:
         """All connections, also retired ones that still wait for answers."""
         self._connecting: dict[str, asyncio.Task[ClientConnection]] = {}
         self._backoff = Backoff()
+        self._resolver = Resolver()
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -236,9 +238,7 @@ class RemotingClient:
             host, port = parse_address(addr)
             async with asyncio.timeout(self._connect_timeout_ms / 1000):
                 tls = await present_context(self._tls)
-                _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: self._new_connection(addr), host, port, ssl=tls
-                )
+                connection = await self._connect_to_host(addr, host, port, tls)
         except (OSError, ConfigError) as error:
             message = self._why_not(error)
             self._backoff.failed(addr, message, asyncio.get_running_loop().time())
@@ -247,6 +247,23 @@ class RemotingClient:
         self._note_use(connection)
         self._make_room()
         return connection
+
+    async def _connect_to_host(
+        self, addr: str, host: str, port: int, tls: ssl.SSLContext | None
+    ) -> ClientConnection:
+        """Try each IP address of the host; raise the OSError of the last one."""
+        failure: OSError = ConnectionError(f"{host} has no IP address")
+        for address in await self._resolver.addresses(host):
+            try:
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: self._new_connection(addr), address, port,
+                    ssl=tls, server_hostname=host if tls is not None else None,
+                )  # fmt: skip
+            except OSError as error:
+                failure = error
+            else:
+                return connection
+        raise failure
 
     def _new_connection(self, addr: str) -> ClientConnection:
         return ClientConnection(

@@ -10,13 +10,21 @@ from namekeeper.wire.codec import CommandDecoder, encode_response
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["ClientConnection", "RequestCallback"]
+__all__ = ["UNASKED_LIMIT", "ClientConnection", "RequestCallback"]
 
 SILENCE_SECONDS = 10.0
 """If a request times out and nothing was received for this long, the connection is closed.
 
 Not at the first time-out, as Java does: closing unregisters the broker that registered over it (trap T25).
 """
+
+UNASKED_LIMIT = 64
+"""Frames in a row that answer no request. More end the connection: a peer that sends them without end takes
+the event loop. An answer that is late was asked for."""
+
+SLICE_BYTES = 16_384
+"""Bytes that are decoded before their frames are counted: one read has a quarter of a megabyte, thousands of
+frames."""
 
 _log = logging.getLogger("namekeeper.remoting")
 
@@ -51,6 +59,9 @@ class ClientConnection(asyncio.Protocol):
         self._decoder = CommandDecoder(max_frame_bytes)
         self._pending: dict[int, asyncio.Future[RemotingCommand]] = {}
         self._unanswered_since: float | None = None
+        self._owed = 0
+        """Answers that the peer still owes, also to callers that have given up."""
+        self._unasked = 0
         self._is_retired = False
         self._writable = asyncio.Event()
         self._writable.set()
@@ -76,6 +87,7 @@ class ClientConnection(asyncio.Protocol):
         """Send a request and wait for its answer; raises RemotingClosedError if the connection goes away."""
         answer: asyncio.Future[RemotingCommand] = self._loop.create_future()
         self._pending[opaque] = answer
+        self._owed += 1
         if self._unanswered_since is None:
             self._unanswered_since = self._loop.time()
         try:
@@ -113,20 +125,19 @@ class ClientConnection(asyncio.Protocol):
         """Hand complete answers to their callers."""
         self.has_received = True
         self._unanswered_since = None
-        for command in self._decoder.feed(data):
-            if command.is_response:
-                answer = self._pending.pop(command.opaque, None)
-                if answer is not None and not answer.done():  # otherwise its caller has given up
-                    answer.set_result(command)
-            else:
-                self._serve(command)
+        for start in range(0, len(data), SLICE_BYTES):
+            for command in self._decoder.feed(data[start : start + SLICE_BYTES]):
+                self._take(command)
+            if self._decoder.frames.failure:
+                self._give_up(
+                    f"the peer sent bytes that are no frame ({self._decoder.frames.failure}); is it RocketMQ?"
+                )
+                return
+            if self._unasked > UNASKED_LIMIT:
+                self._give_up("the peer sent frames that nobody asked for; is it RocketMQ?")
+                return
         if self._pending:
             self._unanswered_since = self._loop.time()
-        if self._decoder.frames.failure:
-            self._fail_pending(
-                f"the peer sent bytes that are no frame ({self._decoder.frames.failure}); is it RocketMQ?"
-            )
-            self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail all open requests."""
@@ -144,6 +155,26 @@ class ClientConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Let the senders go on."""
         self._writable.set()
+
+    def _take(self, command: RemotingCommand) -> None:
+        """Give an answer to its caller, or answer a request."""
+        self._unasked += 1
+        if not command.is_response:
+            if self._on_request is not None:
+                self._unasked = 0
+            self._serve(command)
+            return
+        if self._owed:
+            self._owed -= 1
+            self._unasked = 0
+        answer = self._pending.pop(command.opaque, None)
+        if answer is not None and not answer.done():  # otherwise its caller has given up
+            answer.set_result(command)
+
+    def _give_up(self, message: str) -> None:
+        """Fail all open requests, and close at once."""
+        self._fail_pending(message)
+        self.abort()
 
     def _serve(self, request: RemotingCommand) -> None:
         """Answer a request that the peer sent us."""

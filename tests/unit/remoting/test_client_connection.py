@@ -51,6 +51,45 @@ async def test_answers_that_nobody_waits_for_are_ignored():
     assert joined.connection.is_open
 
 
+async def test_frames_that_nobody_asked_for_end_it_soon():
+    joined = Joined()
+    task = joined.ask(1)
+    await turns()
+    joined.answer(*[7] * (module.UNASKED_LIMIT + 2))  # one may be late
+    with pytest.raises(RemotingClosedError, match="nobody asked for"):
+        await task
+    assert joined.transport.is_aborted
+
+
+async def test_requests_to_a_client_that_takes_none_end_it_soon():
+    joined = Joined()
+    joined.transport.deliver(encode_command(request(40)) * (module.UNASKED_LIMIT + 1))
+    assert joined.transport.is_aborted
+
+
+async def test_a_long_read_is_given_up_before_all_of_it_is_decoded(monkeypatch):
+    joined = Joined()
+    fed = []
+    feed = joined.connection._decoder.feed
+    monkeypatch.setattr(joined.connection._decoder, "feed", lambda data: fed.append(len(data)) or feed(data))
+    joined.answer(*range(10_000))
+    assert joined.transport.is_aborted
+    assert sum(fed) == module.SLICE_BYTES
+
+
+async def test_answers_that_are_late_and_requests_to_who_takes_them_are_no_reason_to_end():
+    joined = Joined(lambda *_: None)
+    count = 3 * module.UNASKED_LIMIT
+    tasks = [joined.ask(n) for n in range(count)]
+    await turns()
+    for task in tasks:
+        task.cancel()
+    await turns()
+    joined.answer(*range(count))
+    joined.transport.deliver(encode_command(request(40)) * count)
+    assert joined.connection.is_open
+
+
 async def test_the_end_fails_all_who_wait():
     joined = Joined()
     tasks = [joined.ask(n) for n in range(2)]
