@@ -90,6 +90,9 @@ def _in_order(value: Any) -> str:
 def check_index(tables: RouteTables, *, is_idle: bool) -> None:
     """The index lacks no name that has a topic; when nothing is under way it names no other either."""
     assert tables.topic_rows == sum(map(len, tables.topic_queue_table.values()))
+    mappings = [each for names in tables.topic_queue_mapping_info_table.values() for each in names.values()]
+    servers = sum(map(len, tables.filter_server_table.values()))
+    assert tables.other_rows == servers + sum(1 + len(each.curr_id_map) for each in mappings)
     having: dict[str, set[str]] = defaultdict(set)
     for name, rows in tables.topic_queue_table.items():
         assert rows, f"an empty table is kept for {name}"

@@ -94,7 +94,8 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     topic_rows_limit: Annotated[
         int,
         Property(
-            "Topics that may be registered, each counted for every broker name that has it; 0: no limit",
+            "Topics that may be registered, each counted for every broker name that has it; filter servers"
+            " and logical queues of static topics count, too; 0: no limit",
             _OURS, low=0, remote=False,
         ),
     ] = 20_000_000  # fmt: skip

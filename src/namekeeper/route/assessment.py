@@ -7,7 +7,7 @@ from msgspec import Struct
 from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.route.broker_names import NO_NAMES
-from namekeeper.route.tables import RouteTables
+from namekeeper.route.tables import RouteTables, rows_of_mapping
 from namekeeper.route.takeover import Claimant, taken_over
 
 __all__ = [
@@ -130,10 +130,24 @@ def _limit_reached(
         return f"there are {rules.brokers_limit} brokers (brokersLimit)"
     if header.broker_id not in addrs and 0 < rules.broker_ids_limit <= len(addrs):
         return f"the broker name has {rules.broker_ids_limit} brokers (brokerIdsLimit)"
-    is_full = 0 < rules.topic_rows_limit <= tables.topic_rows
-    if is_full and not body.topics.keys() <= tables.topics_of(header.broker_name).keys():
+    is_full = 0 < rules.topic_rows_limit <= tables.topic_rows + tables.other_rows
+    if is_full and _adds_rows(tables, header, body):
         return topic_rows_reached(rules.topic_rows_limit)
     return ""
+
+
+def _adds_rows(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> bool:
+    """Whether a registration has topics, logical queues or filter servers beyond those that are there."""
+    if not body.topics.keys() <= tables.topics_of(header.broker_name).keys():
+        return True
+    filter_servers = tables.filter_server_table.get((header.cluster_name, header.broker_addr), ())
+    if len(body.filter_servers or ()) > len(filter_servers):
+        return True
+    mappings = tables.topic_queue_mapping_info_table
+    return any(
+        rows_of_mapping(mapping) > rows_of_mapping(mappings.get(topic, {}).get(mapping.bname))
+        for topic, mapping in body.mappings.items()
+    )
 
 
 def topic_rows_reached(limit: int) -> str:

@@ -23,7 +23,7 @@ from namekeeper.route.events import (
     TopicRow,
 )
 from namekeeper.route.live import BrokerLiveInfo
-from namekeeper.route.removal import end_live, end_mappings, leave_group
+from namekeeper.route.removal import end_live, end_mappings, is_orphan, leave_group
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["Built", "Commit", "RegisterResult", "master_of", "put_live"]
@@ -174,11 +174,19 @@ class Commit:
             end_mappings(self._edit, built.gone(), self._header.broker_name)
 
     def _put_mappings(self) -> None:
-        """Step 13; a mapping that was deleted with its topic comes back with it, whatever the version is."""
+        """Step 13; a mapping that was deleted with its topic comes back with it, whatever the version is.
+
+        Brokers send mappings of their own name. One of another name that is an orphan already would stay
+        for ever, and where names are protected it belongs to the broker of that name.
+        """
         if not self._assessment.contributes:
             return
         table = self._tables.topic_queue_mapping_info_table
         for topic, mapping in self._body.mappings.items():
+            if mapping.bname != self._header.broker_name and (
+                self._tables.rules.protect_broker_names or is_orphan(self._tables, topic, mapping.bname)
+            ):
+                continue
             current = table.get(topic, {}).get(mapping.bname)
             if current is None or (self._assessment.upsert_all and current != mapping):
                 self._edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))

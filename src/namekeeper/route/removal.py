@@ -38,6 +38,7 @@ __all__ = [
     "end_live",
     "end_mappings",
     "end_sparing",
+    "is_orphan",
     "leave_group",
     "overdue",
     "trim_index",
@@ -240,16 +241,20 @@ def end_mappings(edit: Edit, topics: Iterable[str], broker_name: str) -> None:
 
 
 def _end_orphaned_mappings(edit: Edit, topic: str) -> None:
-    """End the mappings of a topic that no broker name has, if no name of a mapping has a group (trap T45).
+    """End the mappings of a topic that no broker name has, if no name of a mapping has a group (trap T45)."""
+    by_name = edit.tables.topic_queue_mapping_info_table.get(topic, {})
+    if is_orphan(edit.tables, topic, *by_name):
+        for broker_name in list(by_name):
+            edit.apply(TopicMappingChanged(topic, broker_name, None))
+
+
+def is_orphan(tables: RouteTables, topic: str, *broker_names: str) -> bool:
+    """Whether mappings of a topic by these names belong to nobody.
 
     A name without group keeps its logical queues while others have the topic. A name with a group may get the
     row of the topic with the next part of a split registration.
     """
-    tables = edit.tables
-    by_name = tables.topic_queue_mapping_info_table.get(topic, {})
-    if tables.broker_addr_table.keys().isdisjoint(by_name) and not tables.rows_of(topic):
-        for broker_name in list(by_name):
-            edit.apply(TopicMappingChanged(topic, broker_name, None))
+    return tables.broker_addr_table.keys().isdisjoint(broker_names) and not tables.rows_of(topic)
 
 
 def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr: str) -> None:

@@ -33,7 +33,7 @@ from namekeeper.route.events import (
 from namekeeper.route.live import AppliedAs, BrokerLiveTable
 from namekeeper.route.topic_index import TopicIndex
 
-__all__ = ["NO_TOPICS", "RouteRules", "RouteTables"]
+__all__ = ["NO_TOPICS", "RouteRules", "RouteTables", "rows_of_mapping"]
 
 NO_TOPICS: Mapping[str, TopicRow] = MappingProxyType({})
 
@@ -52,7 +52,7 @@ class RouteRules(Struct, frozen=True):
     brokers_limit: int = 0
     broker_ids_limit: int = 0
     topic_rows_limit: int = 0
-    """Topics, each counted for every broker name that has it; 0: no limit."""
+    """Topics, each counted for every broker name, logical queues and filter servers; 0: no limit."""
     protect_broker_names: bool = False
     """Whether a live broker's name, id and address belong to the host that registered it."""
 
@@ -67,8 +67,9 @@ class RouteTables:
     def __init__(self, rules: RouteRules | None = None) -> None:
         self.rules = rules or RouteRules()
         self._topics_by_name: dict[str, Mapping[str, TopicRow]] = {}
-        self.topic_rows = 0
-        """Topics, each counted for every broker name that has it."""
+        self.topic_rows = self.other_rows = 0
+        """Topics, each counted for every broker name that has it; mappings of static topics with their
+        logical queues, and filter servers."""
         self.topics_revision = 0
         """Number of times that rows of topics were put."""
         self._tables_by_names: dict[tuple[str, ...], tuple[Mapping[str, TopicRow], ...]] = {}
@@ -250,6 +251,7 @@ class RouteTables:
 
     def _put_mapping(self, event: TopicMappingChanged) -> None:
         by_name = dict(self._mappings.get(event.topic, {}))
+        self.other_rows += rows_of_mapping(event.mapping) - rows_of_mapping(by_name.get(event.broker_name))
         if event.mapping is not None:
             by_name[event.broker_name] = event.mapping
             self._mapped_topics.setdefault(event.broker_name, {})[event.topic] = None
@@ -270,6 +272,7 @@ class RouteTables:
     def _put_filter_servers(self, event: FilterServersChanged) -> None:
         """Store them; a body with other filter servers is not what was applied any more."""
         key = (event.cluster_name, event.broker_addr)
+        self.other_rows += len(event.filter_servers) - len(self._filter_servers.get(key, ()))
         if event.filter_servers:
             self._filter_servers[key] = event.filter_servers
         else:
@@ -277,6 +280,11 @@ class RouteTables:
         live = self.broker_live_table.get(key)
         if live is not None:
             live.applied_bodies.clear()
+
+
+def rows_of_mapping(mapping: TopicQueueMappingInfo | None) -> int:
+    """How many rows a mapping counts for, where rows are limited."""
+    return 0 if mapping is None else 1 + len(mapping.curr_id_map)
 
 
 def _nothing(_: Event) -> None:

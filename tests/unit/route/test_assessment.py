@@ -13,7 +13,7 @@ from namekeeper.route.assessment import (
     is_prime,
 )
 from namekeeper.route.tables import RouteRules
-from tests.support.server.builders import World, body, channel, header
+from tests.support.server.builders import World, body, channel, header, unregister
 
 OTHER = "10.0.0.2:10911"
 
@@ -155,6 +155,28 @@ def test_new_topics_are_refused_when_there_are_as_many_as_allowed(with_master):
     assert stands(with_master, header("broker-b", OTHER), known).limit == remark
     tables.rules = RouteRules(topic_rows_limit=tables.topic_rows + 1)
     assert stands(with_master, header("broker-b", OTHER), known).limit == ""
+
+
+def test_logical_queues_and_filter_servers_count_as_topics_do(world):
+    def mapping(*ids):
+        return {"T1": TopicQueueMappingInfo("broker-a", dict.fromkeys(ids, 0), topic="T1")}
+
+    def full(*ids, servers=("f:1",), version=2):
+        return body(["T1"], mappings=mapping(*ids), filter_servers=servers, version=version)
+
+    tables = world.tables
+    world.register(content=full(0, 1, version=1))
+    assert (tables.topic_rows, tables.other_rows) == (1, 4)
+    tables.rules = RouteRules(topic_rows_limit=5)
+    assert stands(world, content=full(0, 1)).limit == ""
+    assert stands(world, content=full(1, servers=())).limit == ""
+    assert "topicRowsLimit" in stands(world, content=full(0, 1, 2)).limit
+    assert "topicRowsLimit" in stands(world, content=full(0, 1, servers=("f:1", "f:2"))).limit
+    world.register(content=full(0, servers=()))
+    assert tables.other_rows == 2
+    assert stands(world, content=full(0, 1, 2, servers=("f:1", "f:2"))).limit == ""
+    world.do(unregister(channel()))
+    assert (tables.topic_rows, tables.other_rows) == (0, 0)
 
 
 # step 10

@@ -177,6 +177,24 @@ def test_mappings_are_stored_under_their_own_broker_name(world):
     assert world.tables.topic_queue_mapping_info_table == {"T1": {"elsewhere": info}}
 
 
+def test_a_mapping_of_nobody_is_not_stored(world):
+    """It would stay when its sender leaves: no name that it belongs to ever goes."""
+    info = TopicQueueMappingInfo("elsewhere", {0: 0}, topic="T9")
+    world.register(content=body(mappings={"T9": info}))
+    assert not world.tables.topic_queue_mapping_info_table
+    world.register(header("elsewhere", "10.0.0.9:1"), body(["T1"]), channel(2))
+    world.register(content=body(mappings={"T9": info}, version=2))
+    assert world.tables.topic_queue_mapping_info_table == {"T9": {"elsewhere": info}}
+
+
+def test_a_stranger_does_not_change_mappings_of_a_protected_name(world):
+    world.tables.rules = RouteRules(protect_broker_names=True)
+    own, others = (TopicQueueMappingInfo("broker-a", {0: n}, topic="T1") for n in (1, 2))
+    world.register(content=body(mappings={"T1": own}))
+    world.register(header("broker-b", "10.0.0.9:1"), body(mappings={"T1": others}, version=2), channel(2))
+    assert world.tables.topic_queue_mapping_info_table == {"T1": {"broker-a": own}}
+
+
 def test_mappings_are_taken_over_with_a_changed_version_only(world):
     one, two = (TopicQueueMappingInfo("broker-a", {0: number}, topic="T1") for number in (1, 2))
     world.register(content=body(mappings={"T1": one}))
