@@ -5,7 +5,6 @@ import contextlib
 import json
 import socket
 import struct
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from random import Random
 
@@ -34,8 +33,6 @@ LONG_MS = 200_000
 """For a look-up in which everybody says something at once: it never takes so long."""
 SHARE_MS = 4_000
 """For each name server of a look-up in which some are silent: enough for one that answers, on a slow machine."""
-LATE_SECONDS = 150.0
-"""No look-up may take so long; how late a machine may be is not what is tested."""
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -163,18 +160,11 @@ async def client_of(*addrs: str, limit_ms: int = LONG_MS) -> AsyncIterator[MQCli
         assert client._updates.under_way == 0
 
 
-@contextlib.contextmanager
-def in_time():
-    begun = time.monotonic()
-    yield
-    assert time.monotonic() - begun < LATE_SECONDS * TIME_UNIT
-
-
 @pytest.mark.parametrize("kind", BAD)
 async def test_a_bad_name_server_alone_ends_in_an_error_that_says_why(kind):
     talk, expected = BAD[kind]
     async with bad_server(talk) as addr, client_of(addr, limit_ms=limit_of(kind, 1)) as client:
-        with in_time(), pytest.raises(NoNameServerError) as caught:
+        with pytest.raises(NoNameServerError) as caught:
             await client.topic_route("T")
         assert isinstance(caught.value.failures[addr], expected)
         assert addr in str(caught.value)
@@ -183,21 +173,22 @@ async def test_a_bad_name_server_alone_ends_in_an_error_that_says_why(kind):
 
 @pytest.mark.parametrize("kind", BAD)
 async def test_beside_a_good_one_it_costs_no_answer(kind):
-    talk, _ = BAD[kind]
+    talk, expected = BAD[kind]
     limit_ms = limit_of(kind, 2)
     async with (
         bad_server(talk) as bad,
         good_server() as good,
         client_of(bad, good, limit_ms=limit_ms) as client,
     ):
-        with in_time():
-            assert await client.topic_route("T") == route()
+        assert await client.topic_route("T") == route()
         first, second = client.status().namesrvs
         assert (first.addr, first.is_chosen) == (bad, False)
-        assert first.error is not None
+        is_waited_for = isinstance(first.error, RemotingTimeoutError)
+        assert isinstance(first.error, RemotingError)
+        assert is_waited_for is (kind in SILENT), "who answers at once costs no time"
+        assert is_waited_for or isinstance(first.error, expected)
         assert (second.addr, second.is_chosen) == (good, True)
-        with in_time():
-            assert await client.topic_route("T") == route()
+        assert await client.topic_route("T") == route()
 
 
 @pytest.mark.parametrize("kind", ["half-open", "error", "closed at once", "no JSON"])
@@ -209,8 +200,7 @@ async def test_several_of_them_are_passed_by(kind):
         good_server() as good,
         client_of(one, two, good, limit_ms=limit_of(kind, 3)) as client,
     ):
-        with in_time():
-            assert await client.topic_route("T") == route()
+        assert await client.topic_route("T") == route()
 
 
 async def test_what_is_known_stays_whatever_a_name_server_says():
@@ -224,8 +214,7 @@ async def test_what_is_known_stays_whatever_a_name_server_says():
         for talk, _ in BAD.values():
             async with bad_server(talk) as bad:
                 client.update_name_server_address_list(bad)
-                with in_time():
-                    assert await client.topic_route("T") == route()
+                assert await client.topic_route("T") == route()
                 assert await producer.publish_message_queues("T") == queues
         client.update_name_server_address_list(proxy.addr)
         await client.update_topic_route_info_from_name_server("T")
@@ -282,7 +271,7 @@ class TestBrokenLines:
         async with client_of(line.addr, limit_ms=SHARE_MS) as client:
             await client.topic_route("T")
             await self.break_(line, way)
-            with in_time(), pytest.raises(NoNameServerError):
+            with pytest.raises(NoNameServerError):
                 await client.update_topic_route_info_from_name_server("T")
             assert await client.topic_route("T") == route()
             await self.mend(line, client)
@@ -297,8 +286,7 @@ class TestBrokenLines:
         ):
             assert await client.topic_route("T") == route()
             await self.break_(line, way)
-            with in_time():
-                assert await client.topic_route("T") == route("broker-b")
+            assert await client.topic_route("T") == route("broker-b")
             await self.mend(line, client)
 
     @staticmethod

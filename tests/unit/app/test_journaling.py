@@ -217,7 +217,7 @@ async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkp
         await eventually(lambda: server.operators.stats().journal is not None)
         journal = server.operators.stats().journal
         assert (journal.dropped_changes, journal.dropped_records) == (8, 8)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(10 * PATIENCE):
             while len(of_kind(await read(folder), "checkpoint_end")) < 2:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
     records = await read(folder)

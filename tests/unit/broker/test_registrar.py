@@ -22,6 +22,7 @@ from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.nsaddr import AddressServer
 from namekeeper.wire.command import RemotingCommand
+from tests.support.system.loops import virtual_time
 from tests.support.system.waiting import turns
 from tests.unit.broker.parts import T1, T2, FakeClient, FakeTime, settings
 
@@ -111,6 +112,7 @@ async def test_a_registrar_that_was_closed_can_t_be_entered_again():
     assert len(client["a:1"].requests) == asked
 
 
+@virtual_time
 async def test_a_name_server_that_stays_silent_is_a_time_out():
     client = FakeClient()
     client["a:1"].silent = asyncio.Event()
@@ -415,6 +417,7 @@ async def test_what_is_under_way_arrives_before_the_farewell():
     assert (await change)[0].error is None
 
 
+@virtual_time
 async def test_what_can_not_end_is_given_up_when_it_closes():
     client = FakeClient("a:1")
     broker = await registrar(client, unregister_broker_timeout_ms=20).__aenter__()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from namekeeper.broker.tasks import Tasks
+from tests.support.system.loops import virtual_time
 from tests.support.system.waiting import turns
 
 
@@ -21,6 +22,7 @@ async def test_what_runs_ends_with_its_owner():
     await tasks.cancel()
 
 
+@virtual_time
 async def test_waiting_has_an_end():
     tasks = Tasks()
     await tasks.wait(timeout_ms=1_000_000)

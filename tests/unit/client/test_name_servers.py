@@ -9,6 +9,7 @@ from namekeeper.client.name_servers import Answered, NameServers, NamesrvChoice
 from namekeeper.errors import NoNameServerError, RemotingConnectError, RemotingTimeoutError
 from tests.support.server.builders import at
 from tests.support.system.fake_time import FakeTime
+from tests.support.system.loops import virtual_time
 from tests.support.system.waiting import eventually, turns
 
 
@@ -142,6 +143,7 @@ async def test_a_failure_is_followed_by_the_next_at_once_which_then_stays():
     assert asked.order == ["a", "b", "c", "c"]
 
 
+@virtual_time
 async def test_silence_is_not_waited_for_alone():
     asked = Asked(a=asyncio.Event(), b="yes")
     namesrvs = servers("a", "b")
@@ -153,6 +155,7 @@ async def test_silence_is_not_waited_for_alone():
     assert (first.answered_at, second.answered_at, second.error) == (None, at(0), None)
 
 
+@virtual_time
 async def test_a_slow_one_may_win_while_another_is_asked():
     slow = asyncio.Event()
     asked = Asked(a=slow, b=None)
@@ -163,6 +166,7 @@ async def test_a_slow_one_may_win_while_another_is_asked():
     assert await answer == Answered("a", "late")
 
 
+@virtual_time
 async def test_when_all_fail_the_error_has_the_reason_of_each():
     asked = Asked(a=refused("a"), b=None)
     with pytest.raises(
@@ -204,7 +208,7 @@ async def test_several_can_be_asked_at_once_without_a_change_of_choice():
     answers, failures = await namesrvs.ask_each(["c", "b"], asked, timeout_ms=LONG_MS)
     assert (answers, list(failures)) == ([Answered("c", "no")], ["b"])
     assert namesrvs.status()[0].is_chosen
-    assert await namesrvs.ask_each([], asked, timeout_ms=1) == ([], {})
+    assert await namesrvs.ask_each([], asked, timeout_ms=LONG_MS) == ([], {})
     namesrvs.prefer("c")
     assert namesrvs.status()[2].is_chosen
 

@@ -60,15 +60,15 @@ class RequestSender:
 
 
 async def fetched(answer: RemotingCommand, **more):
-    return await fetch_route(RequestSender(answer), "ns:1", "T", timeout_ms=7, **more)
+    return await fetch_route(RequestSender(answer), "ns:1", "T", timeout_ms=7_000, **more)
 
 
 async def test_it_asks_for_the_topic_in_standard_json():
     sender = RequestSender(RemotingCommand(body=route_body()))
-    found = await fetch_route(sender, "ns:1", "T", timeout_ms=7)
+    found = await fetch_route(sender, "ns:1", "T", timeout_ms=7_000)
     assert found is not None
     assert found.route == route()
-    assert sender.asked == [("ns:1", 105, {"topic": "T", "acceptStandardJsonOnly": "true"}, 7)]
+    assert sender.asked == [("ns:1", 105, {"topic": "T", "acceptStandardJsonOnly": "true"}, 7_000)]
 
 
 async def test_bytes_that_are_known_are_not_read_again():

@@ -1,10 +1,11 @@
 """Steps in several threads."""
 
-import time
-from threading import Barrier
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event, Timer
 
 import pytest
 
+from namekeeper.pipeline.gold import concurrency
 from namekeeper.pipeline.gold.concurrency import AT_ONCE, run_concurrently, run_in_background
 from tests.support.system.waiting import PATIENCE
 
@@ -21,19 +22,25 @@ def test_steps_go_on_at_once():
     assert sorted(passed) == list(range(AT_ONCE))
 
 
-def test_when_one_fails_those_that_have_not_begun_are_left_out():
-    begun = []
+def test_when_one_fails_those_that_have_not_begun_are_left_out(monkeypatch):
+    begun, is_seen = [], Event()
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, *, cancel_futures: bool = False, **_: object) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            is_seen.set()
+            super().shutdown()
 
     def fail() -> None:
         raise LookupError("no such table")
 
-    def take_a_while() -> None:
-        begun.append(1)
-        time.sleep(0.01)  # so that not all can be done before the failure is seen
+    def go_on_until_the_failure_is_seen() -> None:
+        begun.append(is_seen.wait(30 * PATIENCE))
 
+    monkeypatch.setattr(concurrency, "ThreadPoolExecutor", Pool)
     with pytest.raises(LookupError, match="no such table"):
-        run_concurrently([fail, *[take_a_while] * 1_000])
-    assert len(begun) < 1_000
+        run_concurrently([fail, *[go_on_until_the_failure_is_seen] * 1_000])
+    assert begun == [True] * AT_ONCE
 
 
 def test_a_step_goes_on_beside_others_and_can_be_waited_for():
@@ -44,10 +51,10 @@ def test_a_step_goes_on_beside_others_and_can_be_waited_for():
 
 
 def test_a_step_has_ended_when_what_is_beside_it_has():
-    ended = []
-    with run_in_background(lambda: ended.append(time.sleep(0.01))):
-        pass
-    assert ended == [None]
+    may_end, ended = Event(), []
+    with run_in_background(lambda: ended.append(may_end.wait(30 * PATIENCE))):
+        Timer(0.01, may_end.set).start()
+    assert ended == [True]
 
 
 def test_a_step_that_fails_raises_whether_somebody_waits_or_not():
