@@ -12,7 +12,13 @@ from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.resolving import Resolver
 
-__all__ = ["REFRESH_SECONDS", "AddressServer", "address_server_url", "fetch_name_server_addresses"]
+__all__ = [
+    "REFRESH_SECONDS",
+    "AddressServer",
+    "address_server_url",
+    "fetch_name_server_addresses",
+    "refuse_url",
+]
 
 REFRESH_SECONDS = 120.0
 """As often as Java's clients and brokers ask again."""
@@ -50,6 +56,28 @@ def address_server_url(domain: str, *, subgroup: str = "nsaddr", unit_name: str 
     host = domain if ":" in domain else f"{domain}:{DEFAULT_PORT}"
     suffix = f"-{unit_name}?nofix=1" if unit_name else ""
     return f"http://{host}/rocketmq/{subgroup}{suffix}"
+
+
+def refuse_url(setting: str, text: str, address_server: str) -> None:
+    """Refuse the URL of an address server where name servers are listed.
+
+    `http://host:port` is not refused: Java drops the `http://` (protocol.md 7.1).
+
+    Args:
+        setting: name of the setting with the list.
+        text: its value.
+        address_server: name of the setting for an address server.
+
+    Raises:
+        ConfigError: it is a URL.
+    """
+    for item in text.split(";"):
+        scheme, is_url, rest = item.strip().partition("://")
+        if is_url and (scheme != "http" or "/" in rest.rstrip("/")):
+            raise ConfigError(
+                f"{setting}: {item.strip()!r} is a URL: write a name server as host:port, as in"
+                f" {rest.partition('/')[0]}, or an address server as {address_server}={item.strip()!r}"
+            )
 
 
 async def fetch_name_server_addresses(url: str, *, timeout_seconds: float = FETCH_SECONDS) -> list[str]:

@@ -10,6 +10,7 @@ from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.broker.topic_config_manager import TopicConfigManager
 from namekeeper.broker.topic_config_table import given_topics
+from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.model.topic import TopicConfig
 from namekeeper.remoting.loop_thread import loop_thread
@@ -19,7 +20,7 @@ __all__ = ["BlockingBrokerRegistrar"]
 T = TypeVar("T")
 
 
-class BlockingBrokerRegistrar:
+class BlockingBrokerRegistrar(SpelledNames, settings=BrokerSettings):
     """`BrokerRegistrar` in blocking form, a context manager; may be used by several threads at once.
 
     A thread of this process registers again each period while the program does something else. A forked

@@ -22,6 +22,7 @@ from namekeeper.broker.tasks import Tasks
 from namekeeper.broker.topic_config_manager import TopicConfigManager
 from namekeeper.broker.topic_config_table import given_topics
 from namekeeper.clock import Clock, SystemClock
+from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.topic import TopicConfig
@@ -32,7 +33,7 @@ __all__ = ["BrokerRegistrar"]
 _log = logging.getLogger("namekeeper.broker")
 
 
-class BrokerRegistrar:
+class BrokerRegistrar(SpelledNames, settings=BrokerSettings):
     """One broker's registrations; an async context manager: registered inside, unregistered after.
 
     The results contain name servers that can't be reached, too; each is tried again in the next period.

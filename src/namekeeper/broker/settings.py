@@ -13,6 +13,7 @@ from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.perm import Perm
 from namekeeper.model.registration import RegisterBrokerHeader
+from namekeeper.nsaddr import refuse_url
 from namekeeper.remoting.address import parse_address
 from namekeeper.remoting.credentials import find_credentials
 from namekeeper.wire.command import OUR_VERSION
@@ -178,6 +179,7 @@ class BrokerSettings(SpelledSettings, frozen=True, kw_only=True):
             if not getattr(self, name).strip():
                 raise ConfigError(f"{name} is empty: a broker needs one")
         parse_address(self.broker_addr)
+        refuse_url("namesrv_addr", self.namesrv_addr, "address_server")
         self._check_at_least(0, "broker_id")
         self._check_at_least(1, "register_broker_timeout_ms", "unregister_broker_timeout_ms")
         self._check_at_least(1, "broker_heartbeat_interval_ms", "send_heartbeat_timeout_ms")

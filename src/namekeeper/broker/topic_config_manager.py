@@ -14,6 +14,7 @@ from msgspec import structs
 from namekeeper.broker.topic_config_file import StoredTopics, TopicConfigFile
 from namekeeper.broker.topic_config_table import TopicConfigTable, given_topics
 from namekeeper.clock import Clock, SystemClock
+from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import ConfigError
 from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
@@ -24,7 +25,7 @@ __all__ = ["TopicConfigManager"]
 _log = logging.getLogger("namekeeper.broker")
 
 
-class TopicConfigManager:
+class TopicConfigManager(SpelledNames):
     """The topics of one broker and their data version, in memory or in a `topics.json`.
 
     A change is stored first; if that fails, a ConfigError is raised and nothing has changed.

@@ -22,6 +22,7 @@ from namekeeper.client.routes.events import TopicEvent
 from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
 from namekeeper.client.routes.tables import ClientTables
 from namekeeper.client.subscription import SUB_ALL, TAG, SubscriptionData
+from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import NamekeeperError, RemotingClosedError, RemotingTimeoutError
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import DEFAULT_TOPIC
@@ -37,7 +38,7 @@ LOOK_UPS = 2
 """A call makes two at most: of the topic, and of the template if the topic doesn't exist."""
 
 
-class BlockingClient:
+class BlockingClient(SpelledNames, settings=ClientConfig):
     """`MQClientInstance` in blocking form; a context manager. It connects when it is first used.
 
     Every call ends in time: see `mq_client_api_timeout_ms`. Beside the errors of `MQClientInstance`, calls
@@ -237,7 +238,7 @@ class BlockingClient:
         self._thread = self._instance = None
 
 
-class BlockingProducer:
+class BlockingProducer(SpelledNames):
     """`Producer` in blocking form; made by `BlockingClient.producer`."""
 
     def __init__(
@@ -286,7 +287,7 @@ class BlockingProducer:
         return self._registered[1]
 
 
-class BlockingConsumer:
+class BlockingConsumer(SpelledNames):
     """`Consumer` in blocking form; made by `BlockingClient.push_consumer` and `pull_consumer`."""
 
     def __init__(self, client: BlockingClient, register: Callable[[MQClientInstance], Consumer]) -> None:
@@ -343,7 +344,7 @@ class BlockingConsumer:
         return self._registered[1]
 
 
-class BlockingEvents:
+class BlockingEvents(SpelledNames):
     """`EventStream` in blocking form; made by `BlockingClient.events`."""
 
     def __init__(self, client: BlockingClient, stream: EventStream) -> None:

@@ -8,7 +8,7 @@ from msgspec import field, structs
 
 from namekeeper.config.spelled_settings import SpelledSettings
 from namekeeper.errors import ConfigError
-from namekeeper.nsaddr import address_server_url
+from namekeeper.nsaddr import address_server_url, refuse_url
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.credentials import find_credentials
@@ -78,6 +78,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
                     f"{name} must be text, not {getattr(self, name)!r}; several name servers are one text:"
                     " 'host:port;host:port'"
                 )
+        refuse_url("namesrv_addr", self.namesrv_addr, "namesrv_domain")
         for name in _TIMES:
             value = getattr(self, name)
             if not isinstance(value, int | float) or value <= 0:

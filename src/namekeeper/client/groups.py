@@ -6,6 +6,7 @@ from typing import Protocol
 from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.client.queues.route_queues import TopicPublishInfo
 from namekeeper.client.subscription import SUB_ALL, TAG, SubscriptionData, subscription_data
+from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import NoRouteError
 from namekeeper.model.topic import DEFAULT_TOPIC
 from namekeeper.topic_name import check_topic
@@ -33,7 +34,7 @@ class UpdateRoute(Protocol):
         ...
 
 
-class Producer:
+class Producer(SpelledNames):
     """The state of one producer group; made by `MQClientInstance.register_producer`."""
 
     def __init__(
@@ -117,7 +118,7 @@ def publish_queues_of(topic: str, info: TopicPublishInfo) -> tuple[MessageQueue,
 RETRY_GROUP_TOPIC_PREFIX = "%RETRY%"
 
 
-class Consumer:
+class Consumer(SpelledNames):
     """The state of one consumer group; made by `MQClientInstance.register_consumer`."""
 
     def __init__(

@@ -17,6 +17,7 @@ from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
 from namekeeper.client.routes.tables import ClientTables
 from namekeeper.client.routes.updates import RouteUpdates
 from namekeeper.client.watching import watchers_of
+from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import (
     ConfigError,
     NamekeeperError,
@@ -35,7 +36,7 @@ from namekeeper.topic_name import check_topic
 __all__ = ["MQClientInstance"]
 
 
-class MQClientInstance:
+class MQClientInstance(SpelledNames, settings=ClientConfig):
     """Asks name servers for routes; an async context manager.
 
     While it is entered, it looks up every 30 s each topic that a producer, a consumer or an event stream of

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from namekeeper.common.spelled_names import SpelledStruct
 from namekeeper.errors import ConfigError
 
 __all__ = ["SQL92", "SUB_ALL", "TAG", "SubscriptionData", "java_hash", "subscription_data"]
@@ -12,7 +13,7 @@ TAG, SQL92 = "TAG", "SQL92"
 """Types of expressions."""
 
 
-class SubscriptionData(Struct, frozen=True, rename="camel"):
+class SubscriptionData(Struct, frozen=True, rename="camel", metaclass=SpelledStruct):
     """A subscription; encodes as JSON with the names of Java's members."""
 
     topic: str

@@ -4,6 +4,8 @@ from enum import IntFlag
 
 from msgspec import Struct, field
 
+from namekeeper.common.spelled_names import SpelledStruct
+
 __all__ = ["DEFAULT_TOPIC", "QueueData", "QueueSpec", "TopicConfig", "TopicSysFlag"]
 
 DEFAULT_TOPIC = "TBW102"
@@ -26,7 +28,7 @@ class QueueSpec(Struct, frozen=True, gc=False):
     topic_sys_flag: int = 0
 
 
-class TopicConfig(Struct, frozen=True, rename="camel"):
+class TopicConfig(Struct, frozen=True, rename="camel", metaclass=SpelledStruct):
     """One topic in a broker's registration (protocol.md 3.3)."""
 
     topic_name: str

@@ -4,6 +4,8 @@ import re
 
 from msgspec import Struct
 
+from namekeeper.common.spelled_names import SpelledStruct
+
 __all__ = ["MessageQueue", "java_order", "java_split", "parse_java_int"]
 
 
@@ -37,7 +39,7 @@ def parse_java_int(text: str) -> int:
     return int(text)
 
 
-class MessageQueue(Struct, frozen=True, gc=False):
+class MessageQueue(Struct, frozen=True, gc=False, metaclass=SpelledStruct):
     """One queue; sorted by topic, broker name and queue id, each as Java's `compareTo` sorts them."""
 
     topic: str

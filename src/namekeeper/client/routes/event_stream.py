@@ -6,11 +6,12 @@ from types import TracebackType
 from typing import Self
 
 from namekeeper.client.routes.events import TopicEvent, coalesce, kind_of
+from namekeeper.common.spelled_names import SpelledNames
 
 __all__ = ["EventStream", "EventStreams"]
 
 
-class EventStream:
+class EventStream(SpelledNames):
     """An async iterator of events; an async context manager that closes it.
 
     At most one event of each kind waits for each topic; a later one is merged into it. So a slow reader gets
