@@ -31,7 +31,7 @@ def judge_with_route(one: Evidence, at: int, began: int) -> Judgement:
     if any(_is_writable(row, with_master) for row in rows):
         return Verdict.HAS_ROUTE, _writable_summary(rows, with_master), facts
     absent = absent_brokers(one, at, began)
-    facts += [fact for _, fact in absent]
+    facts += [fact for _, found in absent for fact in found]
     reasons = [_reason(one, row, at, has_master=row.broker_name in with_master) for row in rows]
     verdict = min((verdict for verdict, _ in reasons), key=_ORDER.index)
     parts = dict.fromkeys([text for _, text in sorted(reasons, key=lambda reason: _ORDER.index(reason[0]))])

@@ -6,6 +6,7 @@ from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.answers.phrases import (
     by,
     end_of_row,
+    end_of_session,
     ended,
     session_ended_with,
     was_dropped_by_broker,
@@ -15,10 +16,12 @@ from namekeeper.answers.restart import BrokersBack, brokers_back
 from namekeeper.answers.verdict import Fact, Judgement, Verdict
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
-from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
+from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS, MASTER_ID
 
 __all__ = ["absent_brokers", "judge_without_route"]
 
+_SAME_OUTAGE_MS = 3_600_000
+"""A slave that went so long before the last member of its broker name went for another reason."""
 _INTERRUPTED = frozenset({"stopped", "unknown"})
 
 
@@ -45,11 +48,11 @@ def judge_without_route(one: Evidence, others: Sequence[Evidence], at: int, bega
     return _not_here(one, others, at)
 
 
-def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, Fact]]:
+def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, list[Fact]]]:
     """Brokers that had the topic earlier in this boot, or at its start, but not at this time.
 
     Returns:
-        For each a phrase for the summary, and the fact.
+        For each a phrase for the summary, and the facts.
     """
     there = {route.broker_name for route in one.routes_at(at)}
     found = []
@@ -57,12 +60,12 @@ def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, Fact]]
         if route.broker_name in there:
             continue
         if _ended_after(route, began):
-            _, summary, (fact,) = _ended(one, [route])
+            _, summary, facts = _ended(one, [route])
             names_it = route.broker_name in summary
-            found.append((summary if names_it else f"{route.broker_name}: {summary}", fact))
+            found.append((summary if names_it else f"{route.broker_name}: {summary}", facts))
         elif route.ended_by in _INTERRUPTED:
             text = f"{route.broker_name} was not back since the name server started"
-            found.append((text, Fact(_not_back(route), route.valid_to)))
+            found.append((text, [Fact(_not_back(route), route.valid_to)]))
     return found
 
 
@@ -76,7 +79,7 @@ def _not_back(route: TopicRoute) -> str:
 
 def _ended(one: Evidence, routes: list[TopicRoute]) -> Judgement:
     newest = routes[0]
-    facts = [Fact(end_of_row(one, route), route.valid_to) for route in routes]
+    facts = [fact for route in routes for fact in _facts_of_end(one, route)]
     if newest.ended_by in {"unknown", "checkpoint"}:
         return Verdict.UNKNOWN, "it ended while records were lost", facts
     if newest.to_cause == "delete_topic":
@@ -86,7 +89,42 @@ def _ended(one: Evidence, routes: list[TopicRoute]) -> Judgement:
     session = session_ended_with(one, newest)
     how = ended(newest.to_cause, None) if session is None else ended(session.reason, session.closed_by)
     more = f", the last of {len(routes)} that had it" if len(routes) > 1 else ""
+    master = next((each for each in _others_gone(one, newest, session) if each.broker_id == MASTER_ID), None)
+    if master is not None:
+        earlier = (newest.valid_to or 0) - (master.valid_to or 0)
+        when = f"{shown_duration(earlier)} before" if earlier else "at the same time"
+        more += f"; its master {ended(master.reason, master.closed_by)} {when}"
     return Verdict.BROKER_GONE, f"{newest.broker_name} {how}{more}", facts
+
+
+def _facts_of_end(one: Evidence, route: TopicRoute) -> list[Fact]:
+    """Why a row ended; if its broker went, also how the other members of the broker name went before it."""
+    others = [
+        Fact(end_of_session(each, "its master" if each.broker_id == MASTER_ID else None), each.valid_to)
+        for each in _others_gone(one, route, session_ended_with(one, route))
+    ]
+    return [Fact(end_of_row(one, route), route.valid_to), *others]
+
+
+def _others_gone(one: Evidence, route: TopicRoute, session: BrokerSession | None) -> list[BrokerSession]:
+    """The last sessions of other members of a broker name that went before the last one did, newest first.
+
+    Slaves that went long before are left out: they had no part in it.
+    """
+    if session is None:
+        return []
+    end = route.valid_to or 0
+    last: dict[int, BrokerSession] = {}
+    for each in sorted(one.sessions, key=lambda other: other.valid_to or 0):
+        if each.broker_name == route.broker_name and each.has_ended(end) and each.ended_by == "gone":
+            last[each.broker_id] = each
+    last.pop(session.broker_id, None)
+    found = [
+        each
+        for each in last.values()
+        if each.broker_id == MASTER_ID or (each.valid_to or 0) > end - _SAME_OUTAGE_MS
+    ]
+    return sorted(found, key=lambda other: other.valid_to or 0, reverse=True)
 
 
 def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:

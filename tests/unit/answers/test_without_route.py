@@ -62,6 +62,57 @@ def test_absent_brokers_are_those_that_had_it_and_not_those_that_have_it():
     story.registers("b1", "a1:1")
     assert absent_brokers(story.evidence(), story.now, story.journal.boots[-1]) == []
     story.unregisters("a1:1")
-    ((text, fact),) = absent_brokers(story.evidence(), story.now, story.journal.boots[-1])
+    ((text, (fact,)),) = absent_brokers(story.evidence(), story.now, story.journal.boots[-1])
     assert text == "b1 was unregistered"
     assert fact.at == story.now
+
+
+def test_when_a_whole_group_is_gone_the_master_and_every_slave_are_told():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b0", "a0:2", broker_id=1)
+    story.registers("b0", "a0:3", broker_id=2)
+    gone = [story.connection_breaks("a0:1"), story.unregisters("a0:3"), story.connection_breaks("a0:2")]
+    (found,) = explain([story.evidence()], story.now)
+    assert found.verdict is Verdict.BROKER_GONE
+    assert found.summary.startswith("b0 lost its connection; its master lost its connection 2 s before")
+    facts = [fact for fact in found.facts if fact.at in gone]
+    assert [(fact.at, fact.text.partition(")")[0]) for fact in facts] == [
+        (gone[2], "b0 (a0:2"), (gone[1], "b0 (a0:3"), (gone[0], "its master (a0:1"),
+    ]  # fmt: skip
+
+
+def test_members_that_go_together_are_told_together():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b0", "a0:2", broker_id=1)
+    story.expires()
+    (found,) = explain([story.evidence()], story.now)
+    texts = [fact.text for fact in found.facts]
+    assert [sum(addr in text for text in texts) for addr in ("a0:1", "a0:2")] == [1, 1]
+
+
+def test_a_slave_that_went_long_before_its_master_has_no_part_in_it():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b0", "a0:2", broker_id=1)
+    story.unregisters("a0:2")
+    for _ in range(61):
+        story.later(59_000)
+        story.heard("a0:1")
+    story.connection_breaks("a0:1")
+    (found,) = explain([story.evidence()], story.now)
+    assert found.summary.startswith("b0 lost its connection")
+    assert "a0:2" not in "".join(fact.text for fact in found.facts)
+
+
+def test_of_a_group_that_is_gone_beside_one_that_is_not_writable_the_master_is_told():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b0", "a0:2", broker_id=1)
+    story.registers("b1", "a1:1", perm=4)
+    story.connection_breaks("a0:1")
+    story.connection_breaks("a0:2")
+    (found,) = explain([story.evidence()], story.now)
+    assert "its master lost its connection" in found.summary
+    assert any(fact.text.startswith("its master (a0:1) lost its connection") for fact in found.facts)
