@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from namekeeper.common.spelled_names import SpelledStruct
 from namekeeper.errors import ConfigError
+from namekeeper.model.spelled_struct import SpelledStruct
 
 __all__ = ["SQL92", "SUB_ALL", "TAG", "SubscriptionData", "java_hash", "subscription_data"]
 

@@ -6,16 +6,14 @@ calls that are right cost next to nothing.
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, iscoroutinefunction, signature
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from msgspec import Struct, StructMeta
-
 from namekeeper.common.near_names import did_you_mean, near_names
 
-__all__ = ["SpelledNames", "SpelledStruct", "raise_no_attribute"]
+__all__ = ["SpelledNames", "raise_no_attribute", "unknown_names"]
 
 _ACCESSOR = re.compile(r"(?:get|set|is)(?=[A-Z])")
 _BY_NAME = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
@@ -27,24 +25,6 @@ _ELSEWHERE = {
 """What does the work of a method of Java's that has no similar name here."""
 
 
-class SpelledStruct(StructMeta):
-    """Metaclass of structs: an unknown field is refused with the one that may be meant."""
-
-    if not TYPE_CHECKING:
-
-        def __call__(cls, *args: Any, **fields: Any) -> Any:  # noqa: ANN401, N805 - a metaclass
-            """Make a value."""
-            try:
-                return super().__call__(*args, **fields)
-            except TypeError:
-                for name in _unknown(fields, cls.__struct_fields__):
-                    java: Mapping[str, str] = getattr(cls, "java_names", {})
-                    near = f": did you mean {java[name]}?" if name in java else None
-                    hint = near or did_you_mean(name, cls.__struct_fields__)
-                    raise TypeError(f"{cls.__name__} has no setting {name!r}{hint}") from None
-                raise
-
-
 class SpelledNames:
     """The base of classes that programs use: it explains wrong names of methods and of their arguments.
 
@@ -54,7 +34,7 @@ class SpelledNames:
 
     __slots__ = ()
 
-    def __init_subclass__(cls, *, settings: type[Struct] | None = None) -> None:
+    def __init_subclass__(cls, *, settings: type | None = None) -> None:
         super().__init_subclass__()
         for name, member in list(vars(cls).items()):
             if isinstance(member, FunctionType) and (name == "__init__" or not name.startswith("_")):
@@ -77,7 +57,13 @@ def raise_no_attribute(value: object, name: str) -> NoReturn:
     raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}{hint}", name=name, obj=value)
 
 
-def _explained(function: FunctionType, owner: str, settings: type[Struct] | None) -> Callable[..., Any]:
+def unknown_names(given: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The names that are not known, in their order."""
+    names = set(known)
+    return [name for name in given if name not in names]
+
+
+def _explained(function: FunctionType, owner: str, settings: type | None) -> Callable[..., Any]:
     """The same function, whose error for an unknown argument says which one may be meant."""
     arguments_of = [*signature(function).parameters.values()][1:]
     if any(each.kind is Parameter.VAR_KEYWORD for each in arguments_of):
@@ -111,12 +97,10 @@ def _explained(function: FunctionType, owner: str, settings: type[Struct] | None
     return called
 
 
-def _refuse_unknown(
-    what: str, given: Iterable[str], known: Sequence[str], settings: type[Struct] | None
-) -> None:
+def _refuse_unknown(what: str, given: Iterable[str], known: Sequence[str], settings: type | None) -> None:
     """Raise the TypeError for an argument that is not known; return if all are: another thing failed."""
-    for name in _unknown(given, known):
-        near = [] if settings is None else near_names(name, settings.__struct_fields__, most=1)
+    for name in unknown_names(given, known):
+        near = near_names(name, getattr(settings, "__struct_fields__", ()), most=1)
         if hint := did_you_mean(name, known):
             pass
         elif settings is not None and near:
@@ -124,8 +108,3 @@ def _refuse_unknown(
         elif known:
             hint = f": it has {', '.join(known)}"
         raise TypeError(f"{what} has no argument {name!r}{hint}") from None
-
-
-def _unknown(given: Iterable[str], known: Iterable[str]) -> list[str]:
-    names = set(known)
-    return [name for name in given if name not in names]

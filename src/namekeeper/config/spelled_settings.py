@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from msgspec import Struct
 
-from namekeeper.common.spelled_names import SpelledStruct, raise_no_attribute
+from namekeeper.common.spelled_names import raise_no_attribute
+from namekeeper.model.spelled_struct import SpelledStruct
 
 __all__ = ["SpelledSettings"]
 

@@ -4,7 +4,7 @@ from enum import IntFlag
 
 from msgspec import Struct, field
 
-from namekeeper.common.spelled_names import SpelledStruct
+from namekeeper.model.spelled_struct import SpelledStruct
 
 __all__ = ["DEFAULT_TOPIC", "QueueData", "QueueSpec", "TopicConfig", "TopicSysFlag"]
 

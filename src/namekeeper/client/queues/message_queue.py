@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from namekeeper.common.spelled_names import SpelledStruct
+from namekeeper.model.spelled_struct import SpelledStruct
 
 __all__ = ["MessageQueue", "java_order", "java_split", "parse_java_int"]
 
