@@ -17,7 +17,7 @@ from itertools import cycle
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tests.attacks.peers import Wire, frame, registration, topics
+from tests.attacks.peers import Wire, frame, registration, topics, trusting
 
 __all__ = ["KNOWN_TOPICS", "Sample", "Seen", "stand_by"]
 
@@ -55,15 +55,15 @@ class Seen:
     probes: list[Sample] = field(default_factory=list)
 
 
-def stand_by(port: int, http_port: int, server_pid: int, channel: Connection) -> None:
-    """Ask until the channel has a word, then send through it what was seen."""
+def stand_by(port: int, pages: str, server_pid: int, channel: Connection) -> None:
+    """Ask until the channel has a word, then send through it what was seen; `pages` is the HTTP port's URL."""
     seen = Seen()
     over = threading.Event()
     clock = _Clock(server_pid)
     askers = (
         _Asker(seen.registrations, over, clock, REGISTRATION_PAUSE_SECONDS, _Broker(port)),
         _Asker(seen.lookups, over, clock, LOOKUP_PAUSE_SECONDS, _Client(port)),
-        _Asker(seen.probes, over, clock, PROBE_PAUSE_SECONDS, _Probe(http_port)),
+        _Asker(seen.probes, over, clock, PROBE_PAUSE_SECONDS, _Probe(pages)),
     )
     for asker in askers:
         asker.start()
@@ -182,9 +182,10 @@ class _Broker:
 class _Probe:
     """Asks for health and readiness in turns, as an operator's probes do, each over its own connection."""
 
-    def __init__(self, port: int) -> None:
-        self._urls = cycle(f"http://127.0.0.1:{port}/{page}" for page in ("healthz", "readyz"))
+    def __init__(self, pages: str) -> None:
+        self._urls = cycle(f"{pages}/{page}" for page in ("healthz", "readyz"))
+        self._tls = trusting()
 
     def __call__(self) -> str:
-        with urllib.request.urlopen(next(self._urls), timeout=PROBE_SECONDS) as answer:
+        with urllib.request.urlopen(next(self._urls), timeout=PROBE_SECONDS, context=self._tls) as answer:
             return "" if answer.status == 200 else f"status {answer.status}"

@@ -11,7 +11,17 @@ import zlib
 from collections.abc import Callable
 from itertools import count
 
-from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
+from tests.attacks.peers import (
+    Target,
+    Wire,
+    frame,
+    opened,
+    pipelined,
+    registration,
+    topics,
+    trusting,
+    wait_for_the_end,
+)
 
 __all__ = [
     "allow_connections",
@@ -21,6 +31,7 @@ __all__ = [
     "ask_for_zones_of_wide_topic",
     "be_refused_everywhere",
     "begin_handshakes",
+    "client_hello",
     "leave_frames_half_sent",
     "map_queues",
     "register_and_wait_everywhere",
@@ -104,18 +115,21 @@ def ask_for_zones_of_wide_topic(target: Target) -> None:
 def begin_handshakes(target: Target) -> None:
     """Send a TLS client's first message over 3,000 connections at once, and nothing more, again and again."""
     allow_connections()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    outgoing = ssl.MemoryBIO()
-    with contextlib.suppress(ssl.SSLWantReadError):
-        context.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
-    client_hello = outgoing.read()
+    hello = client_hello()
     while True:
         with opened(target.port, target.times(3_000)) as wires:
             for wire in wires:
                 with contextlib.suppress(OSError):
-                    wire.send(client_hello)
+                    wire.send(hello)
             threading.Event().wait(2.0)
+
+
+def client_hello() -> bytes:
+    """The first message of a TLS client."""
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        trusting().wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    return outgoing.read()
 
 
 def map_queues(target: Target, stack: contextlib.ExitStack) -> None:

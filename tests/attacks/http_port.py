@@ -1,4 +1,7 @@
-"""Attacks on the HTTP port: slow senders, readers that do not read, one greedy host, compressed bodies."""
+"""Attacks on the HTTP port: slow senders, readers that do not read, one greedy host, compressed bodies, TLS.
+
+All come from the host of the probes, as if both were behind one proxy, but for that of the greedy host.
+"""
 
 import contextlib
 import select
@@ -8,10 +11,11 @@ import urllib.request
 import zlib
 from collections.abc import Callable, Sequence
 
-from tests.attacks.crowds import allow_connections
+from tests.attacks.crowds import allow_connections, client_hello
 from tests.attacks.peers import Target
 
 __all__ = [
+    "hang_in_handshakes",
     "leave_heads_unfinished",
     "never_read_pages",
     "other_hosts_were_kept_out",
@@ -22,7 +26,8 @@ __all__ = [
 
 GREEDY_HOST = "127.0.0.2"
 KEPT_OUT_FILE = "kept-out"
-BOMB_MIB = 512
+BOMB_MIB = 60
+"""Packed, it is no larger than a whole request may be."""
 PATHS = ("/metrics", "/watch?topic=Known000001", "/api/events", "/status", "/journal")
 
 
@@ -40,14 +45,14 @@ def send_heads_without_bodies(target: Target) -> None:
 
 
 def leave_heads_unfinished(target: Target) -> None:
-    """Send a part of a request over each of many connections; probes come from another host."""
-    _stay(target, 300, [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "], host=GREEDY_HOST)
+    """Send a part of a request, or nothing, over each of many connections."""
+    _stay(target, 300, [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b""])
 
 
 def never_read_pages(target: Target) -> None:
-    """Ask for pages, files of the journal and streams, and read nothing; probes come from another host."""
+    """Ask for pages, files of the journal and streams, and read nothing."""
     journal = [f"/journal/{file.name}" for file in (target.folder / "journal").glob("*.jsonl*")]
-    _stay(target, 300, [_head(f"GET {path}") for path in (*PATHS, *journal)], host=GREEDY_HOST)
+    _stay(target, 300, [_head(f"GET {path}") for path in (*PATHS, *journal)])
 
 
 def take_all_slots(target: Target) -> None:
@@ -80,7 +85,7 @@ def other_hosts_were_kept_out(target: Target) -> str:
 
 
 def send_gzip_bombs(target: Target) -> None:
-    """Send bodies that inflate to half a gigabyte, half of them in chunks."""
+    """Send bodies that inflate to a thousand times their size, half of them in chunks."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
     block = bytes(1 << 20)
     body = b"".join(deflate.compress(block) for _ in range(BOMB_MIB)) + deflate.flush()
@@ -99,6 +104,11 @@ def send_gzip_bombs(target: Target) -> None:
                     pass
 
     _in_threads(target.times(64), flood)
+
+
+def hang_in_handshakes(target: Target) -> None:
+    """Begin TLS over each of many connections, or send nothing."""
+    _stay(target, 300, [client_hello(), b""])
 
 
 def _in_threads(count: int, work: Callable[[int], None]) -> None:

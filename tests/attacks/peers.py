@@ -3,6 +3,7 @@
 import contextlib
 import signal
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,17 @@ from namekeeper.model.version import DataVersion
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import request
 
-__all__ = ["Target", "Wire", "frame", "opened", "pipelined", "registration", "topics", "wait_for_the_end"]
+__all__ = [
+    "Target",
+    "Wire",
+    "frame",
+    "opened",
+    "pipelined",
+    "registration",
+    "topics",
+    "trusting",
+    "wait_for_the_end",
+]
 
 CONNECT_SECONDS = 30
 ANSWER_SECONDS = 120
@@ -34,10 +45,19 @@ class Target:
     """How much of each attack is done; 1 is what the row says."""
     salt: str = ""
     """Goes into names, so that an attack that is done again uses others."""
+    scheme: str = "http"
+    """How its pages are asked for: http or https."""
 
     def times(self, count: int) -> int:
         """Scale a number of requests or connections."""
         return max(1, int(count * self.scale))
+
+
+def trusting() -> ssl.SSLContext:
+    """TLS of a client that believes any certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def frame(

@@ -32,6 +32,7 @@ from tests.attacks.crowds import (
     start_with_wide_topic,
 )
 from tests.attacks.http_port import (
+    hang_in_handshakes,
     leave_heads_unfinished,
     never_read_pages,
     other_hosts_were_kept_out,
@@ -50,6 +51,7 @@ from tests.attacks.pages import (
     watch_many_topics,
 )
 from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
+from tests.support.wire.certificates import Certificates
 
 __all__ = ["ROWS", "Row"]
 
@@ -459,6 +461,18 @@ def send_broken_frames(target: Target) -> None:
             pipelined(target.port, [data])
 
 
+# Row 50: the HTTP port over TLS.
+
+OVER_TLS = {
+    "http_tls_mode": "enforcing", "tls_test_mode_enable": "false",
+    "tls_server_cert_path": "{folder}/server.pem", "tls_server_key_path": "{folder}/server.key",
+}  # fmt: skip
+
+
+def write_certificate(folder: Path) -> None:
+    Certificates(folder).issue("server", "127.0.0.1")
+
+
 # Row 19: access rules refuse.
 
 ACCESS_RULES = """
@@ -553,7 +567,7 @@ ROWS = _among((
     Row("43", "44 changes of 100,000 topics while the page is open", change_permissions_before_the_page,
         _hold_100k, check=page_is_too_large, seconds=60),
     Row("44", "64 requests announce a body, send none", send_heads_without_bodies),
-    Row("44b", "300 requests without the end of their head", leave_heads_unfinished),
+    Row("44b", "300 connections send half a head, or nothing", leave_heads_unfinished),
     Row("45", "300 connections ask for pages and streams, read nothing", never_read_pages),
     Row("46", "600 connections of one host, another one asks", take_all_slots, check=other_hosts_were_kept_out),
     Row("47", "64 gzip bombs as bodies, again and again", send_gzip_bombs),
@@ -561,5 +575,7 @@ ROWS = _among((
         flags={"notify_min_broker_id_changed": "true"}),
     Row("49", "300 notified brokers have slow host names", name_brokers_that_resolve_slowly,
         flags={"notify_min_broker_id_changed": "true"}),
+    Row("50", "300 connections hang in the TLS handshake of the HTTP port", hang_in_handshakes,
+        files=write_certificate, flags=OVER_TLS),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -92,7 +92,7 @@ def run_row(
             seen = bystanders.collect()
             most = memory.most()
             complaint = row.check(target)
-            again = Target(target.port, target.http_port, target.folder, scale, salt="again")
+            again = replace(target, salt="again")
             with begun(again) as go_on:
                 go_on(BITE_SECONDS)
                 stopped = _stop_seconds(server)
@@ -110,7 +110,9 @@ def served(row: Row, scale: float = 1.0) -> Iterator[tuple[NameServerProcess, Ta
         server = NameServerProcess(folder, **flags)  # type: ignore[arg-type] # no flag is named as `command`
         with server, Memory(server.pid) as memory:
             server.started()
-            yield server, Target(int(server.address.rpartition(":")[2]), http_port, folder, scale), memory
+            scheme = "https" if "http_tls_mode" in row.flags else "http"
+            port = int(server.address.rpartition(":")[2])
+            yield server, Target(port, http_port, folder, scale, scheme=scheme), memory
 
 
 @contextlib.contextmanager
@@ -185,7 +187,9 @@ class _Bystanders:
 def _bystanders_of(server: NameServerProcess, target: Target) -> Iterator[_Bystanders]:
     ours, theirs = SPAWN.Pipe()
     process = SPAWN.Process(
-        target=stand_by, args=(target.port, target.http_port, server.pid, theirs), daemon=True
+        target=stand_by,
+        args=(target.port, f"{target.scheme}://127.0.0.1:{target.http_port}", server.pid, theirs),
+        daemon=True,
     )
     process.start()
     theirs.close()
