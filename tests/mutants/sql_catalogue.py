@@ -186,10 +186,17 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "a-slave-takes-messages",
-        "topic_state",
+        "topic_writable",
         " AND h.broker_id = 0",
         " AND h.broker_id >= 0",
         "a topic is writable only where there is a master",
+    ),
+    SqlMutant(
+        "the-best-name-server-is-the-worst",
+        "new_topic_availability_daily",
+        "max(lost_ms) AS worst_ms",
+        "min(lost_ms) AS worst_ms",
+        "a topic that one name server could not give shows how long this was",
     ),
     SqlMutant(
         "few-samples-move-clocks",

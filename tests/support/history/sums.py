@@ -127,6 +127,27 @@ class Sums:
                     found[day, topic][state] += ms
         return {key: dict(states) for key, states in found.items()}
 
+    def worst_topic_days(
+        self, deleted: Mapping[str, list[tuple[str, str, int]]]
+    ) -> dict[tuple[str, str], dict[str, int]]:
+        """(day, topic) -> name server -> ms in which it was a witness, and nothing could be written to there.
+
+        Args:
+            deleted: as above.
+        """
+        found: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for topic in {key[1] for held in self.topics.values() for key in held}:
+
+            def is_there(step: StoryStep, topic: str = topic) -> bool:
+                return any(key[1] == topic for key in step.state["topic"])
+
+            for start, end, _ in self._topic_states(topic, deleted):
+                for name in self.periods:
+                    if self.is_witness(name, start, is_there) and not self._is_writable(name, topic, start):
+                        for day, ms in _by_day(start, end):
+                            found[day, topic][name] += ms
+        return {key: dict(times) for key, times in found.items()}
+
     def _topic_states(
         self, topic: str, deleted: Mapping[str, list[tuple[str, str, int]]]
     ) -> Iterator[tuple[int, int, str]]:

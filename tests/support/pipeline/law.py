@@ -150,8 +150,23 @@ class Law:
         for row in rows_of("topic_route"):
             if row["ended_by"] in {"gone", "changed"} and row["reason"] is None:
                 deleted[row["namesrv"]].append((row["broker_name"], row["topic"], row["valid_to"]))
+        worst: dict[str, dict[Any, Any]] = defaultdict(dict)
+        for row in rows_of("topic_availability_daily"):
+            worst[row["cluster"]][row["day"], row["topic"]] = (row["worst_namesrv"], row["worst_ms"])
+        were_worse = 0
         for each in self.histories:
-            assert found[each.name] == self.sums(each).topic_days(deleted), each.name
+            sums = self.sums(each)
+            days = sums.topic_days(deleted)
+            assert found[each.name] == days, each.name
+            lost = sums.worst_topic_days(deleted)
+            at_worst = {key: max((ms, name) for name, ms in times.items()) for key, times in lost.items()}
+            assert worst[each.name] == {key: at_worst.get(key, (0, None))[::-1] for key in days}, each.name
+            were_worse += sum(
+                ms > times.get("unwritable", 0) + times.get("no_route", 0)
+                for key, times in days.items()
+                for ms, _ in [at_worst.get(key, (0, None))]
+            )
+        assert were_worse
         assert _states(found) == set(TOPIC_STATES)
 
     def assert_activity(self, rows_of: RowsOf) -> None:

@@ -64,7 +64,7 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
             {**broker, **state, "state": "unknown", "valid_from": START, "valid_to": START + HOUR},
         ],
         "topics": [
-            {"cluster": "c", "topic": NASTY, "writable_ms": HOUR, "unwritable_ms": 60_000, "no_route_ms": 5,
+            {"cluster": "c", "topic": NASTY, "writable_ms": HOUR, "unwritable_ms": 60_000, "no_route_ms": 5, "worst_namesrv": None, "worst_ms": None,
              "unknown_ms": 0},
         ],
         "flaps": [{"day": "2026-03-01", **broker, "hour": START, "outages": 2, "sessions_ended": 5}],

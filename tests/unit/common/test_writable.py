@@ -35,6 +35,6 @@ def test_a_client_has_a_queue_to_send_to_then_and_only_then(perm, queues, has_ma
 
 
 def test_the_tables_have_the_same_rule():
-    sql = (Path(sql_file.__file__).parent / "sql/state/topic_state.sql").read_text()
+    sql = (Path(sql_file.__file__).parent / "sql/state/topic_writable.sql").read_text()
     assert "perm & 2 <> 0 AND t.write_queue_nums > 0" in sql
     assert re.search(r"JOIN registered_broker (\w+)\s+ON .* AND \1\.broker_id = 0", sql)

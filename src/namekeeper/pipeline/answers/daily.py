@@ -46,7 +46,9 @@ def topic_availability(
         limit: Rows at most.
 
     Returns:
-        cluster, topic, writable_ms, unwritable_ms, no_route_ms, unknown_ms.
+        cluster, topic, writable_ms, unwritable_ms, no_route_ms, unknown_ms; worst_ms: how long it could not
+        be written to at the worst name server of each day; worst_namesrv: that of the worst day. Both are
+        None where an earlier version made the rows.
     """
     return tables.ask("topic_availability", {**_bounds(days), "least_ms": least_ms}, limit=limit)
 

@@ -189,6 +189,10 @@ _TOPIC_AVAILABILITY_DAILY = Table(
             "unwritable_ms bigint: There was a route, but no queue to write to.",
             "no_route_ms bigint: There was no route though it had not been deleted.",
             "unknown_ms bigint: There was no witness.",
+            "worst_namesrv string: The witness at which it could not be written to for longest; null: it"
+            " always could at each of them, or an earlier version made the row.",
+            "worst_ms bigint: How long it could not be written to there, though it was expected; null: an"
+            " earlier version made the row.",
         ),
     ),
 )

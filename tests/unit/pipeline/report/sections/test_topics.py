@@ -12,6 +12,18 @@ def test_it_says_what_matters(words):
     assert words in " ".join(made_section("topics", ROWS).summary)
 
 
+def test_a_name_server_that_had_no_queue_for_longer_than_the_best_is_named():
+    (row,) = ROWS["topics"]
+    lost = {**row, "unwritable_ms": 13_000, "no_route_ms": 0, "worst_namesrv": "ns-2", "worst_ms": 71_000}
+    alike = {**lost, "topic": "t", "worst_ms": 13_000}
+    found = made_section("topics", {**ROWS, "topics": [lost, alike]})
+    assert found.summary[1:] == [
+        "These are the times in which no name server had a queue to write to.",
+        f"At ns-2 {row['topic']} had none for 1 min 11 s.",
+    ]
+    assert made_section("topics", {**ROWS, "topics": [alike]}).summary[1:] == []
+
+
 def test_there_is_no_plot():
     assert drawn_plot("topics", ROWS) is None
 

@@ -1,0 +1,13 @@
+-- When a name server had a topic with a queue that can be written to, under a master; once for each broker name.
+-- columns: namesrv, cluster, topic, valid_from, valid_to
+-- reads: registered_broker, registered_topic
+-- not kept: two views read it, and a join of kept views is cheaper than writing it
+SELECT
+  t.namesrv, t.cluster, t.topic,
+  greatest(t.valid_from, h.valid_from) AS valid_from,
+  least(t.valid_to, h.valid_to) AS valid_to
+FROM registered_topic t
+JOIN registered_broker h
+  ON h.namesrv = t.namesrv AND h.broker_name = t.broker_name AND h.broker_id = 0
+  AND h.valid_from < t.valid_to AND h.valid_to > t.valid_from
+WHERE t.perm & 2 <> 0 AND t.write_queue_nums > 0
