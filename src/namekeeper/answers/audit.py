@@ -1,16 +1,18 @@
 """Who did what: the requests that access rules judged, and those that were refused."""
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from namekeeper.access.judged import NO_RULE_COVERS_IT, is_refusal_by_rules
 from namekeeper.access.request_class import CLASSES, RequestClass
+from namekeeper.answers.from_journal import notes_of
 from namekeeper.answers.times import Zone, shown
 from namekeeper.common.printable import printable
 from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.lines import Line
 from namekeeper.journal.contract.record import Access, Denied, Record
 from namekeeper.journal.reading.reader import FoundJournal, find_segments, read_segment_lines
 from namekeeper.wire.codes import RequestCode
@@ -25,6 +27,7 @@ __all__ = [
     "read_audit",
 ]
 
+_ANY_KIND = b'{"kind":"'
 _KINDS = (b'{"kind":"access"', b'{"kind":"denied"')
 _RECORDED = {
     int(code)
@@ -75,14 +78,25 @@ EVERY_REQUEST = AuditQuery()
 
 
 def read_audit(
-    journals: Iterable[FoundJournal], begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST
+    journals: Iterable[FoundJournal],
+    begin_at: int,
+    end_at: int,
+    query: AuditQuery = EVERY_REQUEST,
+    note: Callable[[str], object] = lambda _: None,
 ) -> list[AuditEntry]:
     """Requests after a time, up to another (wall ms), in the order of time.
+
+    Args:
+        journals: of the name servers.
+        begin_at: wall ms.
+        end_at: wall ms.
+        query: which requests are wanted.
+        note: called with each line about what could not be read.
 
     Raises:
         JournalError: a folder is not a journal, or can't be read.
     """
-    entries = (entry for journal in journals for entry in _entries(journal))
+    entries = (entry for journal in journals for entry in _entries(journal, note))
     return query.select(each for each in entries if begin_at < each.at <= end_at)
 
 
@@ -126,13 +140,21 @@ def audit_lines(entries: Iterable[AuditEntry], zone: Zone) -> Iterator[str]:
         yield printable(f"{shown(entry.at, zone)}  {_sentence(entry)}  [{entry.namesrv}]")
 
 
-def _entries(journal: FoundJournal) -> Iterator[AuditEntry]:
+def _entries(journal: FoundJournal, note: Callable[[str], object]) -> Iterator[AuditEntry]:
     reader = RecordReader()
     for name in find_segments(journal.folder, journal.writer, system=journal.system):
         for line in read_segment_lines(journal.folder, name, system=journal.system):
-            record = reader(line, name) if line.data.startswith(_KINDS) else None
+            record = reader(line, name) if _may_be_an_entry(line) else None
             if isinstance(record, Record):
                 yield from _entry(record)
+    for text in notes_of(reader):
+        note(f"{journal}: {text}")
+
+
+def _may_be_an_entry(line: Line) -> bool:
+    """Whether a line is an entry; or can't be read, so that it may have been one."""
+    is_of_any_kind = not line.problem and line.data.startswith(_ANY_KIND)
+    return line.data.startswith(_KINDS) or not is_of_any_kind
 
 
 def _entry(record: Record) -> Iterator[AuditEntry]:

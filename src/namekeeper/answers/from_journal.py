@@ -202,7 +202,7 @@ class JournalFolder:
             self._report_progress(done, total)
             yield from read_segment_records(self.folder, name, reader, can_skip, system=self._system)
         self._report_progress(total, total)
-        self.notes += _notes(reader)
+        self.notes += notes_of(reader)
 
     def _last_records(self, back_ms: int, without: frozenset[str]) -> Iterator[FoundRecord]:
         """The records of the last part, without those of some kinds."""
@@ -253,7 +253,8 @@ class JournalFolder:
         return 0
 
 
-def _notes(reader: RecordReader) -> Iterator[str]:
+def notes_of(reader: RecordReader) -> Iterator[str]:
+    """Lines about what a reader could not read."""
     for problem, count in reader.unreadable.items():
         yield f"{shown_count(count, 'line', 'are')} {problem} and not read{_advice(problem)}"
     if reader.first_unreadable is not None:

@@ -60,6 +60,7 @@ _CAUSES = {
     "heartbeat": ("heartbeat", "from"),
     "expired": ("silent for too long", ""),
     "restored": ("restored when the name server started", ""),
+    "started_with": ("the name server started with it", ""),
     "channel_closed": ("connection closed", "from"),
     "replaced": ("replaced by another address or name", "from"),
     "stale_registration": ("older registration refused", "from"),

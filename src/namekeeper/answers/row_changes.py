@@ -44,6 +44,8 @@ namespace, key; `config`, property."""
 Values = tuple[object, ...]
 
 
+STARTED_WITH = "started_with"
+"""Cause of a change: the name server started with other properties or KV entries than it had before."""
 _ALWAYS, _NEVER = -1, 2**63
 _IN_FILES = frozenset({"kv", "config"})
 """Kinds of rows that a name server keeps in its files when it stops."""
@@ -98,6 +100,8 @@ class RowChanges:
         self._rows: dict[Key, Values] = {}
         self._has_settings = False
         """Whether the KV configuration and the properties are known: the first ones are no change."""
+        self._is_starting = False
+        """Whether the next checkpoint is that of a start: it shows the files that the server read then."""
         self._events: list[HistoryEvent] = []
 
     @property
@@ -125,7 +129,9 @@ class RowChanges:
         elif isinstance(step, Began):
             gone = [key for key in self._rows if key[0] not in _IN_FILES]
             self._change(step, What.STARTED, dict.fromkeys(gone))
+            self._is_starting = True
         elif isinstance(step, Stopped | Lost):
+            self._is_starting = False
             what = What.STOPPED if isinstance(step, Stopped) else What.LOST
             self._events.append(HistoryEvent(step.ts, self._namesrv, what))
 
@@ -178,6 +184,10 @@ class RowChanges:
         if not self._has_settings:
             self._has_settings = True
             self._rows.update(settings)
+        elif self._is_starting:
+            gone = [key for key in self._rows if key[0] in _IN_FILES]
+            self._change(step, What.CHANGE, {**dict.fromkeys(gone), **settings}, STARTED_WITH)
+        self._is_starting = False
         self._change(step, What.CORRECTED, {**dict.fromkeys(self._rows), **known, **settings})
 
     def _change(

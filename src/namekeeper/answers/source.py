@@ -104,6 +104,7 @@ class JournalSource:
             ConfigError: `namesrv` is not there, or two folders are of one name server.
         """
         self._back_ms = back_ms
+        self._audit_notes: list[str] = []
         self._journals: dict[str, JournalFolder] = {}
         self._found: dict[str, FoundJournal] = {}
         for found in dict.fromkeys(each for folder in folders for each in _found(folder)):
@@ -121,7 +122,8 @@ class JournalSource:
     @property
     def notes(self) -> list[str]:
         """What could not be read."""
-        return [f"{journal.place}: {note}" for journal in self._journals.values() for note in journal.notes]
+        notes = [f"{journal.place}: {note}" for journal in self._journals.values() for note in journal.notes]
+        return [*notes, *self._audit_notes]
 
     def namesrvs(self) -> list[str]:
         """Ids of the name servers, sorted."""
@@ -160,7 +162,9 @@ class JournalSource:
 
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
         """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
-        return read_audit([self._found[namesrv] for namesrv in self._journals], begin_at, end_at, query)
+        self._audit_notes.clear()
+        found = [self._found[namesrv] for namesrv in self._journals]
+        return read_audit(found, begin_at, end_at, query, self._audit_notes.append)
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:
         found = journal.state_at(at, topic)

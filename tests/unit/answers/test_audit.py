@@ -67,3 +67,15 @@ def test_what_is_only_counted_is_there_too_and_nothing_twice(tmp_path):
 def test_a_window_has_what_is_after_its_beginning_up_to_its_end(tmp_path):
     found = journal(tmp_path, judged(100), judged(102), judged(205))
     assert [entry.code for entry in read_audit(found, T0 + 2_000, T0 + 3_000)] == [102]
+
+
+def test_what_can_not_be_read_is_noted(tmp_path):
+    (found,) = journal(tmp_path, judged(), judged(), judged())
+    broken = max(tmp_path.glob("*.jsonl*"))
+    broken.write_bytes(broken.read_bytes()[:-20])
+    notes: list[str] = []
+    entries = read_audit([found], 0, END, note=notes.append)
+    assert len(entries) < 3
+    assert notes
+    assert all(text.startswith(str(tmp_path)) for text in notes)
+    assert "not read" in notes[0]

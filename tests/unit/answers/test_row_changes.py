@@ -1,8 +1,11 @@
 """What became of the rows about a name, change by change; the law is in tests/property/test_history_law.py."""
 
+from datetime import UTC
+
 import pytest
 
 from namekeeper.answers.row_changes import RowChange, RowChanges, What, fold
+from namekeeper.answers.timeline import TimelineEntry, timeline_lines
 from namekeeper.journal.reading.history import steps
 from tests.property.known import read
 from tests.unit.answers.story import Story
@@ -72,3 +75,34 @@ def test_a_crash_says_that_records_may_be_lost(story):
 def test_a_fold_keeps_what_no_change_names():
     assert fold({("group", "b"): (1,)}, []) == {("group", "b"): (1,)}
     assert RowChange(("group", "b"), None, (1,)).after == (1,)
+
+
+@pytest.mark.parametrize("again", [Story.restarts, Story.crashes])
+def test_other_properties_after_a_start_are_what_the_name_server_started_with(story, again):
+    """A server keeps nothing of a change by 318 here: the next one starts with what its file says."""
+    story.configured(productEnvName="staging")
+    again(story)
+    found = [event for event in events(story, "T") if any(row.key[0] == "config" for row in event.rows)]
+    assert [(event.what, event.cause) for event in found] == [
+        (What.CHANGE, "update_namesrv_config"), (What.CHANGE, "started_with"),
+    ]  # fmt: skip
+    (row,) = found[-1].rows
+    assert row == RowChange(("config", "productEnvName"), ("staging",), ("center",))
+    (line,) = timeline_lines([TimelineEntry(0, found[-1], {"ns": 0})], UTC)
+    assert "(the name server started with it)" in line
+    assert "checkpoint" not in line
+
+
+def test_equal_properties_after_a_start_are_no_change(story):
+    story.restarts()
+    story.restarts()
+    assert all(row.key[0] != "config" for event in events(story, "T") for row in event.rows)
+
+
+def test_what_a_later_checkpoint_finds_was_lost(story):
+    story.registers()
+    story.journal.drop(3)
+    story.registers(perm=4)
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(10_000)
+    assert "started_with" not in {event.cause for event in events(story, "T")}

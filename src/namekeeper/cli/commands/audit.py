@@ -46,9 +46,12 @@ def audit(  # noqa: PLR0913 - one for each option
         raise click.BadParameter(f"{since} is after --to {to_text}", param_hint="--since")
     try:
         with shown_reading() as progress:
-            entries = take_source(journals, warehouse, progress, session).audit(begin, end)
+            source = take_source(journals, warehouse, progress, session)
+            entries = source.audit(begin, end)
     except NamekeeperError as error:
         raise failure_of(error) from error
+    for text in source.notes:
+        note(f"note: {text}")
     if as_json:
         echo(render_json(msgspec.to_builtins(entries)))
         return

@@ -43,3 +43,13 @@ def test_what_can_not_be_used_is_one_line(words, says):
     result = run(*words)
     assert result.exit_code == 2
     assert says in result.stderr
+
+
+def test_segments_that_can_not_be_read_are_noted_as_in_other_commands(tmp_path):
+    journal(tmp_path, judged(), judged(), judged())
+    broken = max(tmp_path.glob("*.jsonl*"))
+    broken.write_bytes(broken.read_bytes()[:-20])
+    for form in ([], ["--json"]):
+        result = run(*SINCE, *form, "--journal", str(tmp_path))
+        assert result.exit_code == 0
+        assert f"note: {tmp_path}" in result.stderr
