@@ -12,6 +12,7 @@ import logging
 import os
 from pathlib import Path
 
+from namekeeper.common.copied_text import remarks_on_json
 from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.errors import ConfigError
 from namekeeper.files import (
@@ -69,7 +70,7 @@ class KvFile:
             ConfigError: It can't be read; one line that says what to do.
         """
         try:
-            found = read_with_backup(self._path, _parse)
+            found = read_with_backup(self._path, lambda data: (_parse(data), remarks_on_json(data)))
             if found.is_backup and self._fd is not None:
                 set_aside(os.path.realpath(self._path))
         except OSError as error:
@@ -81,7 +82,12 @@ class KvFile:
             log.warning(_BACKUP, self._path, found.problem, self._path, extra=ON_CONSOLE)
         elif found.problem:
             log.warning("the KV file %s is empty, so there are no entries", self._path, extra=ON_CONSOLE)
-        return KvConfigStore() if found.value is None else found.value
+        store, remarks = found.value or (KvConfigStore(), [])
+        for remark in remarks:
+            log.warning(
+                "the KV file %s is read as RocketMQ reads it; %s", self._path, remark, extra=ON_CONSOLE
+            )
+        return store
 
     def take_over(self) -> KvConfigStore | None:
         """Become the owner if there is none; return the content of the file, None if there is an owner.

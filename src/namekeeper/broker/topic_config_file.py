@@ -5,11 +5,13 @@ A Java broker can read it, and we can read a Java broker's file. Unknown members
 
 import os
 import re
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from msgspec import Struct, convert, json
 
-from namekeeper.common.copied_text import advice_for_json
+from namekeeper.common.copied_text import advice_for_json, remarks_on_json
+from namekeeper.common.near_names import near_names
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError
 from namekeeper.files import atomic_replace, read_with_backup, set_aside
@@ -31,6 +33,8 @@ _MEMBERS = frozenset(
 )  # fmt: skip
 _INDENT = 1
 _SHOWN = 64
+_REMARKS = 20
+"""Most remarks on one file: it may have thousands of topics, each with the same mistake."""
 _MEMBER = re.compile(r"Expected `(\w+)[^`]*`.* - at `\$\.(\w+)`")
 _PLACE = re.compile(r"(?:at character |\(byte )([0-9]+)")
 _WANTED = {"int": "a whole number", "bool": "true or false", "str": "text", "object": "an object, {...}"}
@@ -45,6 +49,8 @@ class StoredTopics(Struct, frozen=True):
     """Members of the document that we don't know."""
     unknown_of_topics: dict[str, dict[str, Any]] = {}
     """Topic -> members of its configuration that we don't know."""
+    remarks: tuple[str, ...] = ()
+    """What was read otherwise than it may look, each with its line."""
 
 
 def parse_topics(data: bytes) -> StoredTopics:
@@ -61,12 +67,19 @@ def parse_topics(data: bytes) -> StoredTopics:
         document = fastjson.resolve_refs(document)
     document = _object(document, "the document")
     configs, unknown_of_topics = [], {}
+    remarks = remarks_on_json(data)
+    if document and _TABLE not in document:
+        near = "".join(
+            f"; is {name[:_SHOWN]} meant to be it?" for name in near_names(_TABLE, document, most=1)
+        )
+        remarks.append(f"it has no {_TABLE}, so there are no topics{near}")
     for key, value in _object(document.get(_TABLE) or {}, f"{_line_of(data, _TABLE)}{_TABLE}").items():
         try:
             config, unknown = _read_config(key, value)
         except ValueError as error:
             raise ValueError(f"{_line_of(data, key)}{error}") from None
         configs.append(config)
+        remarks += [f"{_line_of(data, key)}{text}" for text in _remarks_on(key, config, unknown)]
         if unknown:
             unknown_of_topics[config.topic_name] = unknown
     return StoredTopics(
@@ -74,6 +87,7 @@ def parse_topics(data: bytes) -> StoredTopics:
         configs=tuple(configs),
         unknown={key: value for key, value in document.items() if key not in (_VERSION, _TABLE)},
         unknown_of_topics=unknown_of_topics,
+        remarks=tuple(remarks[:_REMARKS]),
     )
 
 
@@ -99,7 +113,9 @@ class TopicConfigFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.was_broken: str | None = None
-        """Why the `.bak` was used instead of the file; None if the file was used."""
+        """Why the `.bak` was used instead of the file, or nothing; None if the file was used."""
+        self.used_instead = ""
+        """What was used then, in words."""
 
     def load(self) -> StoredTopics:
         """Read the file, or its `.bak` if there is no file or none that can be read, as a broker does.
@@ -123,6 +139,11 @@ class TopicConfigFile:
                 f"{error}; repair the file, or move both away to start without topics"
             ) from None
         self.was_broken = found.problem or None
+        self.used_instead = (
+            f"{self.path}.bak is used, and the file is kept as {self.path}.corrupt"
+            if found.is_backup
+            else "there are no topics, and no .bak to take them from"
+        )
         return found.value or StoredTopics()
 
     def save(self, stored: StoredTopics) -> None:
@@ -158,6 +179,15 @@ def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:
     except ValueError as error:
         raise ValueError(f"{what}: {_in_words(fields, error)}") from None
     return config, {name: member for name, member in members.items() if name not in _MEMBERS}
+
+
+def _remarks_on(key: str, config: TopicConfig, unknown: Collection[str]) -> Iterator[str]:
+    """What is odd about one topic: its member that looks misspelt, or its second name."""
+    if key != config.topic_name:
+        yield f"topic {key[:_SHOWN]!r} has the topicName {config.topic_name[:_SHOWN]!r}, which counts"
+    for name in unknown:
+        if near := near_names(name, _MEMBERS, most=1):
+            yield f"topic {key[:_SHOWN]!r}: {name[:_SHOWN]} is not read; did you mean {near[0]}?"
 
 
 def _object(value: object, what: str) -> dict[str, Any]:

@@ -77,10 +77,9 @@ class TopicConfigManager(SpelledNames):
         file = TopicConfigFile(path)
         stored = await asyncio.to_thread(file.load)
         if file.was_broken is not None:
-            _log.warning(
-                "%s: %s; its .bak is used if there is one, the file is kept as .corrupt",
-                file.path, file.was_broken,
-            )  # fmt: skip
+            _log.warning("%s: %s; %s", file.path, file.was_broken, file.used_instead)
+        for remark in stored.remarks:
+            _log.warning("%s: %s", file.path, remark)
         manager = cls(stored.configs, stored.data_version, clock=clock)
         manager._state_version = stored.data_version.state_version
         manager._file, manager._stored = file, stored

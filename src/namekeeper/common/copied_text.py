@@ -3,9 +3,11 @@
 The advice never repeats a value, because the file may hold secrets.
 """
 
+import json
 import re
+from functools import partial
 
-__all__ = ["TYPOGRAPHIC_QUOTES", "advice_for_json", "advice_for_toml"]
+__all__ = ["TYPOGRAPHIC_QUOTES", "advice_for_json", "advice_for_toml", "remarks_on_json"]
 
 TYPOGRAPHIC_QUOTES = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u300c\u300d\u00ab\u00bb\uff02"
 """Quotes that word processors, chats and guides put in the place of straight ones."""
@@ -59,6 +61,62 @@ def advice_for_json(text: str, line: str) -> str:
     if _PROPERTY.match(line):
         return 'this looks like a line of properties: write JSON, { "name": value }'
     return 'a JSON document begins with {, as in { "name": value }'
+
+
+def remarks_on_json(data: bytes) -> list[str]:
+    """What RocketMQ's reader of JSON takes in a text, and most others refuse: one line for each kind.
+
+    Args:
+        data: a file that could be read.
+    """
+    remarks = []
+    if data.startswith(b"\xef\xbb\xbf"):
+        remarks.append("line 1: it begins with a byte order mark: save it as UTF-8 without one")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
+        line = text.count("\n", 0, text.index("\ufffd")) + 1
+        remarks.append(f"line {line}: it has bytes that are no UTF-8: save it as UTF-8")
+    repeated: list[str] = []
+    try:
+        json.loads(text, strict=False, object_pairs_hook=partial(_members, repeated))
+    except ValueError as error:
+        at = getattr(error, "pos", 0)
+        why = _why_not_strict(text, at)
+        remarks.append(f"line {text.count(chr(10), 0, at) + 1}: {why}")
+    remarks += [
+        f"line {_line_of_last(text, name)}: {_shown(name)!r} stands in it twice, and the last one counts:"
+        " leave one out"
+        for name in dict.fromkeys(repeated)
+    ]
+    return remarks
+
+
+def _members(repeated: list[str], pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            repeated.append(name)
+        found[name] = value
+    return found
+
+
+def _why_not_strict(text: str, at: int) -> str:
+    """What a strict reader stopped at."""
+    rest = text[at:].lstrip() or text[:at].rstrip()[-1:]
+    before = text[:at].rstrip()[-1:]
+    if rest.startswith("'"):
+        return 'it has single quotes: write "straight double" ones'
+    if rest.startswith(("//", "/*", "#")):
+        return "it has a comment, which JSON lacks: leave it out"
+    if rest.startswith(("}", "]", ",")) or (before == "," and rest[:1] in {"}", "]"}):
+        return "it has a comma with nothing behind it: leave it out"
+    if rest[:1].isalpha() or rest[:1] in {"_", "$"}:
+        return 'it has a name without quotes: write "name"'
+    return "it is not JSON as other programs read it: they stop here"
+
+
+def _line_of_last(text: str, name: str) -> int:
+    return text.count("\n", 0, max(text.rfind(json.dumps(name)), text.rfind(f'"{name}"'), 0)) + 1
 
 
 def _advice_for_other_language(line: str) -> str:

@@ -203,3 +203,24 @@ def test_a_namespace_without_entries_is_there_after_a_restart(tmp_path):
     path.write_text('{"configTable":{"ORDER_TOPIC_CONFIG":{}}}')
 
     assert KvFile(str(path)).load().to_text() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "remarks"),
+    [
+        (b'{"configTable":{"ns":{"k":"v"}}}', []),
+        (b"{'configTable':{'ns':{'k':'v'}}}", ['line 1: it has single quotes: write "straight double" ones']),
+        (
+            b'\xef\xbb\xbf{"configTable":{"ns":{"k":"v"}}}',
+            ["line 1: it begins with a byte order mark: save it as UTF-8 without one"],
+        ),
+    ],
+)
+def test_what_other_readers_refuse_is_one_line(tmp_path, caplog, content, remarks):
+    path = tmp_path / "kvConfig.json"
+    path.write_bytes(content)
+    assert KvFile(str(path)).load().get("ns", "k") == "v"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the KV file {path} is read as RocketMQ reads it; {remark}" for remark in remarks
+    ]
+    assert all(map(is_on_console, caplog.records))

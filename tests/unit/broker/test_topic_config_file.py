@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.broker.topic_config_file import StoredTopics, TopicConfigFile, parse_topics, write_topics
+from namekeeper.broker.topic_config_manager import TopicConfigManager
 from namekeeper.errors import ConfigError
 from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
@@ -176,3 +177,45 @@ def test_a_mistake_is_named_with_its_line_and_what_to_write_instead(file, path, 
     with pytest.raises(ConfigError) as refused:
         file.load()
     assert said in str(refused.value)
+
+
+TABLE = b'{"topicConfigTable":{"T":{"topicName":"T"}}}'
+
+
+@pytest.mark.parametrize(
+    ("data", "remark"),
+    [
+        (b"\xef\xbb\xbf" + TABLE, "line 1: it begins with a byte order mark: save it as UTF-8 without one"),
+        (TABLE.replace(b'"', b"'"), 'line 1: it has single quotes: write "straight double" ones'),
+        (b'{"topics":{}}', "it has no topicConfigTable, so there are no topics"),
+        (b'{"TopicConfigTable":{}}', "it has no topicConfigTable, so there are no topics; is TopicConfigTable meant to be it?"),
+        (b'{"topicConfigTable":{\n"T":{"topicName":"U"}}}', "line 2: topic 'T' has the topicName 'U', which counts"),
+        (b'{"topicConfigTable":{\n"T":{"readQueueNum":4}}}', "line 2: topic 'T': readQueueNum is not read; did you mean readQueueNums?"),
+    ],
+)  # fmt: skip
+async def test_what_is_read_otherwise_than_it_looks_is_one_line(data, remark, path, caplog):
+    path.parent.mkdir()
+    path.write_bytes(data)
+    await TopicConfigManager.open(path)
+    assert caplog.messages == [f"{path}: {remark}"]
+
+
+@pytest.mark.parametrize("data", [b"", b" \n"])
+async def test_an_empty_file_says_that_there_are_no_topics(data, path, caplog):
+    path.parent.mkdir()
+    path.write_bytes(data)
+    await TopicConfigManager.open(path)
+    assert caplog.messages == [f"{path}: it is empty; there are no topics, and no .bak to take them from"]
+
+
+@pytest.mark.parametrize("data", [JAVA, b"{}", TABLE])
+async def test_a_file_as_a_broker_writes_it_says_nothing(data, path, caplog):
+    path.parent.mkdir()
+    path.write_bytes(data)
+    await TopicConfigManager.open(path)
+    assert caplog.messages == []
+
+
+def test_remarks_have_a_limit():
+    many = ",".join(f'"T{number}":{{"readQueueNum":1}}' for number in range(100))
+    assert len(parse_topics(f'{{"topicConfigTable":{{{many}}}}}'.encode()).remarks) == 20

@@ -2,7 +2,12 @@
 
 import pytest
 
-from namekeeper.common.copied_text import TYPOGRAPHIC_QUOTES, advice_for_json, advice_for_toml
+from namekeeper.common.copied_text import (
+    TYPOGRAPHIC_QUOTES,
+    advice_for_json,
+    advice_for_toml,
+    remarks_on_json,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +70,25 @@ def test_a_text_that_is_no_json_gets_what_to_write_instead(text: str, advice: st
     found = advice_for_json(text, text.splitlines()[0])
     assert advice in found
     assert bool(found) == bool(advice)
+
+
+@pytest.mark.parametrize(
+    ("data", "remarks"),
+    [
+        (b"", []), (b'{"a": 1}', []), (b'{"a": "it\'s // no comment"}', []),
+        (b'\xef\xbb\xbf{"a":1}', ["line 1: it begins with a byte order mark: save it as UTF-8 without one"]),
+        (b"{'a':1}", ['line 1: it has single quotes: write "straight double" ones']),
+        (b'{"a":\n\'b\'}', ['line 2: it has single quotes: write "straight double" ones']),
+        (b"{\na:1}", ['line 2: it has a name without quotes: write "name"']),
+        (b'// x\n{"a":1}', ["line 1: it has a comment, which JSON lacks: leave it out"]),
+        (b'{"a":1,\n}', ["line 2: it has a comma with nothing behind it: leave it out"]),
+        (b'{"a":[1,]}', ["line 1: it has a comma with nothing behind it: leave it out"]),
+        (b'{"a":1,\n"a":2}', ["line 2: 'a' stands in it twice, and the last one counts: leave one out"]),
+        (b'{"\xe4":1}', ["line 1: it has bytes that are no UTF-8: save it as UTF-8"]),
+        (b"\xef\xbb\xbf{'a':1}", ["line 1: it begins with a byte order mark: save it as UTF-8 without one",
+         'line 1: it has single quotes: write "straight double" ones']),
+    ],
+)  # fmt: skip
+def test_what_only_rocketmq_reads_is_told(data, remarks):
+    if data:
+        assert remarks_on_json(data) == remarks
