@@ -140,7 +140,7 @@ class KvConfigStore:
             return cls()
         try:
             file = msgspec.json.decode(data, type=KvConfigFile)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             file = _read_leniently(data, lenient, error)
         return cls({
             namespace: {key: value for key, value in (entries or {}).items() if value is not None}

@@ -159,7 +159,8 @@ def test_a_refusal_and_a_silence_say_what_to_do(pages: Pages):
     )
 
 
-def test_another_server_is_none_of_ours(pages: Pages, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pages, "answer", lambda *_: (200, b"<html>"))
+@pytest.mark.parametrize("answer", [b"<html>", b'{"a":' + b"[" * 200_000], ids=["page", "lists without end"])
+def test_another_server_is_none_of_ours(pages: Pages, monkeypatch: pytest.MonkeyPatch, answer: bytes):
+    monkeypatch.setattr(pages, "answer", lambda *_: (200, answer))
     with pytest.raises(JournalError, match="its answer is not that of a name server of ours"):
         RemoteJournal(pages.place).found()

@@ -25,6 +25,7 @@ def pages(*ports: int) -> list[PageAddress]:
             "set rememberLookups=true",
         ),
         (web.Response(text="{"), RemotingConnectError, "is that its port for operators"),
+        (web.Response(text='{"a":' + "[" * 200_000), RemotingConnectError, "is that its port for operators"),
         (None, RemotingConnectError, "is that its port for operators"),
     ],
 )

@@ -64,5 +64,5 @@ def load_heard(folder: str, *, system: Os = os) -> HeardTimes:
     try:
         data = read_own_file(str(Path(folder) / HEARD_FILE), limit=FILE_BYTES, system=system)
         return NOBODY if data is None else msgspec.json.decode(data, type=HeardTimes)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return NOBODY

@@ -41,7 +41,7 @@ def load_identity(folder: str, *, system: Os = os) -> Identity | None:
         return None
     try:
         identity = msgspec.json.decode(data, type=Identity)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise JournalError(_invalid(path, str(error))) from None
     if not is_valid(identity):
         raise JournalError(_invalid(path, "the id or the UUID has a wrong form"))

@@ -58,7 +58,7 @@ def load_last_boot(folder: str, *, system: Os = os) -> LastBoot | None:
             return None
         line = data.removesuffix(b"\n")
         last = msgspec.json.decode(line, type=LastBoot)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return DAMAGED
     if check_line(line) is not Checksum.RIGHT or not is_valid(last.identity):
         return DAMAGED

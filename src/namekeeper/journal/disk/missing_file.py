@@ -30,5 +30,5 @@ def load_missing(folder: str, *, system: Os = os) -> MissingRows:
     try:
         data = read_own_file(str(Path(folder) / MISSING_FILE), system=system)
         return MissingRows([], {}) if data is None else msgspec.json.decode(data, type=MissingRows)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return MissingRows([], {})

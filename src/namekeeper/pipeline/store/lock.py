@@ -110,7 +110,7 @@ class WarehouseLease:
         try:
             members = json.loads(self._warehouse.read(_NAME))
             return str(members["owner"]), str(members["token"]), int(members["until_ms"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
             return "", "", 0
 
 

@@ -1,0 +1,98 @@
+"""Files from strangers: no reader is kept busy by one, runs out of memory or of stack, or replaces it."""
+
+import gzip
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from namekeeper.app.access_files import read_rules
+from namekeeper.app.kv_file import KvFile
+from namekeeper.broker.topic_config_file import TopicConfigFile
+from namekeeper.client.routes.disk_cache import RouteDiskCache
+from namekeeper.errors import NamekeeperError
+from namekeeper.files import FILE_BYTES
+from namekeeper.journal.disk.heard_file import HEARD_FILE, load_heard
+from namekeeper.journal.disk.identity import IDENTITY_FILE, load_identity
+from namekeeper.journal.disk.last_boot import last_boot_path, load_last_boot
+from namekeeper.journal.disk.missing_file import MISSING_FILE, load_missing
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.ingest.ledger import Ledger
+from namekeeper.pipeline.store.manifest import Manifest
+
+MIB = 1 << 20
+DEPTH = 200_000
+
+
+def _of(data: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(data)
+
+
+def _huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 42)
+
+
+HOSTILE: dict[str, Callable[[Path], object]] = {
+    "file of four tebibytes": _huge,
+    "line without end": _of(b"a" * MIB),
+    "text without end": _of(b'{"' + b"a" * MIB),
+    "NULs": _of(bytes(MIB)),
+    "lists without end": _of(b"[" * DEPTH),
+    "objects without end": _of(b'{"a":' * DEPTH),
+    "lists in a member that nobody knows": _of(b'{"a":' + b"[" * DEPTH + b"]" * DEPTH + b"}"),
+    "lists of TOML without end": _of(b"a = " + b"[" * DEPTH),
+    "compressed bomb": _of(gzip.compress(bytes(64 * MIB))),
+    "endless device": lambda path: path.symlink_to("/dev/zero"),
+    "pipe": os.mkfifo,
+}
+
+
+def _load_kv(folder: Path) -> None:
+    file = KvFile(str(folder / "file"))
+    try:
+        file.load()
+    finally:
+        file.release()
+
+
+def _name(folder: Path, name: str) -> Path:
+    (folder / "file").rename(folder / name)
+    return folder
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "KV file": _load_kv,
+    "topics.json": lambda folder: TopicConfigFile(folder / "file").load(),
+    "access rules": lambda folder: read_rules(str(folder / "file")),
+    "saved routes": lambda folder: RouteDiskCache(str(folder / "file")).get("T"),
+    "identity of a journal": lambda folder: load_identity(str(_name(folder, IDENTITY_FILE))),
+    "times of brokers": lambda folder: load_heard(str(_name(folder, HEARD_FILE))),
+    "brokers that are missing": lambda folder: load_missing(str(_name(folder, MISSING_FILE))),
+    "newest boot": lambda folder: load_last_boot(
+        str(_name(folder, last_boot_path(str(folder / "journal")).name) / "journal")
+    ),
+    "manifest": lambda folder: Manifest.from_json(LocalFolder(str(folder)).read("file"), "file"),
+    "ledger": lambda folder: Ledger.from_json(LocalFolder(str(folder)).read("file")),
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_gives_up_in_one_sentence(tmp_path, reader, hostile):
+    HOSTILE[hostile](tmp_path / "file")
+    said = ""
+    tracemalloc.start()
+    try:
+        READERS[reader](tmp_path)
+    except (NamekeeperError, WarehouseError, OSError) as error:
+        said = str(error)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "\n" not in said
+    assert len(said) < 1_000
+    assert peak < FILE_BYTES + 16 * MIB
+    assert any(each.name != "journal" for each in tmp_path.iterdir())
