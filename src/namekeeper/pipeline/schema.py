@@ -229,7 +229,8 @@ _LOOKUP_HOUR = _of_records(
     "a topic of a record",
     (*_RECORD, "topic"),
     "hour bigint: Start of the hour, wall ms.",
-    "topic string: Topic.",
+    "topic string: Topic; empty: no topic, but all others of the hour, which the server did not count by name"
+    " because the names took 32 MiB.",
     "count bigint: Look-ups.",
 )
 

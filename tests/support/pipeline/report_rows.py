@@ -44,11 +44,11 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
             {"kind": "broker_away", "cluster": "c", "subject": "b0", "from_ts": START, "to_ts": START + HOUR,
              "is_open": False, "lasted_ms": HOUR, "cause": "expired", "peer": None, "brokers": 1,
              "broker_names": ["b0"], "topics": 3, "first_topic": NASTY, "name_servers": [], "lookups": 70,
-             "languages": ["GO", "JAVA"], "is_forgotten": False, "topic_ms": 3 * HOUR},
+             "languages": ["GO", "JAVA"], "is_forgotten": False, "topic_ms": 3 * HOUR, "closed_by": None},
             {"kind": "permission_wiped", "cluster": "c", "subject": NASTY, "from_ts": START, "to_ts": None,
              "is_open": True, "lasted_ms": HOUR, "cause": "wipe_write_perm", "peer": "10.0.0.9:5000", "brokers": 1,
              "broker_names": [NASTY], "topics": 0, "first_topic": None, "name_servers": ["ns-1"], "lookups": 0,
-             "languages": [], "is_forgotten": False, "topic_ms": 0},
+             "languages": [], "is_forgotten": False, "topic_ms": 0, "closed_by": None},
         ],
         "availability": [
             {**nasty, "up_ms": 9 * HOUR, "down_ms": HOUR, "unknown_ms": 0, "outages": 1, "longest_outage_ms": HOUR,

@@ -362,6 +362,8 @@ INCIDENT = Table(
         " expected any more; null: an earlier version made the row.",
         "topic_ms bigint: Time in which topics could not be written to, added up over them; null: an earlier"
         " version made the row.",
+        "closed_by string: If cause is channel_closed, who closed the connection: peer, reset, idle, limit,"
+        " protocol_error, tls, front or server; null: not known.",
     ),
 )
 

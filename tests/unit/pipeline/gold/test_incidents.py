@@ -42,6 +42,23 @@ def test_a_broker_that_is_away_over_midnight_is_one_incident_with_its_cause():
     ]
 
 
+def test_a_hung_broker_is_told_from_a_killed_one():
+    """Both end because a connection closed."""
+    hour = 3_600_000
+    found = incidents_of(
+        broker_state_daily=[*away("b0", hour, 2 * hour), *away("b1", 3 * hour, 4 * hour), *away("b2", 5 * hour, 6 * hour)],
+        broker_session=[
+            session("b0", hour, closed_by="idle"),
+            session("b1", 3 * hour, closed_by="reset"),
+            session("b2", 5 * hour, "expired"),
+        ],
+        broker_group_history=groups("b0", "b1", "b2"),
+    )  # fmt: skip
+    assert shown(found, "subject", "cause", "closed_by") == [
+        ("b0", "channel_closed", "idle"), ("b1", "channel_closed", "reset"), ("b2", "expired", None),
+    ]  # fmt: skip
+
+
 def test_a_broker_that_unregistered_is_told_apart_and_has_its_topics():
     end = {
         "namesrv": "ns-1", "cluster": "c", "broker_addr": "a", "broker_name": "b0", "broker_id": 0, "valid_from": 0,

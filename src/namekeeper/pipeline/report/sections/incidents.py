@@ -60,6 +60,17 @@ _CAUSES = {
     "no_stop": "ended without being stopped",
 }
 """Cause -> text."""
+_CLOSED_BY = {
+    "peer": "closed by the broker",
+    "reset": "reset",
+    "idle": "closed by the name server, because it was idle",
+    "limit": "closed by the name server, because of a limit",
+    "protocol_error": "closed by the name server, because its bytes were no frame",
+    "tls": "closed because TLS failed",
+    "front": "closed because the native front failed",
+    "server": "closed by the name server",
+}
+"""Who closed the connection of a broker -> text."""
 _ASKED = frozenset({"unregister_broker", "wipe_write_perm", "delete_topic", "register_topic"})
 """Causes that are requests of somebody; for the others the peer is the broker itself."""
 
@@ -184,6 +195,8 @@ def _what(row: Row) -> str:
 
 def _why(row: Row) -> str:
     cause = _CAUSES.get(row["cause"], row["cause"]) or ""
+    if row["closed_by"]:
+        cause = f"connection {_CLOSED_BY.get(row['closed_by'], row['closed_by'])}"
     if row["kind"] == "topic_unwritable" and row["cause"] == "register_broker":
         cause = f"{cause} {some_of(row['broker_names'])}"
     return f"{cause}, asked by {row['peer']}" if row["peer"] and row["cause"] in _ASKED else cause

@@ -65,6 +65,19 @@ def test_a_connection_that_closed_was_asked_for_by_nobody():
     assert made_section("incidents", {**ROWS, "incidents": [closed]}).rows[0]["why"] == "connection closed"
 
 
+@pytest.mark.parametrize(
+    ("closed_by", "why"),
+    [
+        ("peer", "connection closed by the broker"),
+        ("idle", "connection closed by the name server, because it was idle"),
+        ("a_newer_one", "connection a_newer_one"),
+    ],
+)
+def test_a_connection_that_closed_says_who_closed_it(closed_by: str, why: str):
+    closed = {**AWAY, "cause": "channel_closed", "closed_by": closed_by}
+    assert made_section("incidents", {**ROWS, "incidents": [closed]}).rows[0]["why"] == why
+
+
 def test_the_total_is_that_of_all():
     found = made_section("incidents", ROWS, incidents=5_142)
     assert (len(found.rows), found.total) == (2, 5_142)

@@ -4,7 +4,7 @@
 -- disagreement, `namesrv` is a name server that was wrong: it misses what another one has, or it still has what the
 -- others lost just before.
 -- columns: kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker,
---   namesrv, topic, is_forgotten
+--   namesrv, topic, is_forgotten, closed_by
 -- reads: broker_group_history, broker_session, broker_state_daily, last_record_time, lost_records,
 --   name_server_timeline, topic_route, view_drift_broker, view_drift_topic
 -- kept: it has few rows, and the queries over it need it six times
@@ -20,7 +20,7 @@ cluster_of AS (
 broker_end AS (
   SELECT
     cluster, broker_name, broker_id, valid_to AS from_ts, min(coalesce(reason, ended_by)) AS cause,
-    min(to_peer) AS peer
+    min(to_peer) AS peer, min(closed_by) AS closed_by
   FROM broker_session
   WHERE ended_by IN ('gone', 'changed')
   GROUP BY cluster, broker_name, broker_id, valid_to
@@ -112,7 +112,7 @@ part AS (
     concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS who, o.broker_name AS subject, o.from_ts, o.to_ts,
     e.cause, e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
     CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
-    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten
+    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten, e.closed_by
   FROM broker_outage o
   CROSS JOIN horizon h
   LEFT JOIN broker_end e
@@ -121,14 +121,14 @@ part AS (
   UNION ALL
   SELECT
     'permission_wiped', c.cluster, '', 'permission', w.broker_name, w.broker_name, w.from_ts, w.to_ts,
-    'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0
+    'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING)
   FROM wiped w
   LEFT JOIN cluster_of c ON c.broker_name = w.broker_name
   UNION ALL
   SELECT
     'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from, d.to_ts,
     CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
-    concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0
+    concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING)
   FROM broker_drift d
   LEFT JOIN broker_drift_at a
     ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.broker_id = d.broker_id
@@ -137,7 +137,8 @@ part AS (
   SELECT
     'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from,
     CASE WHEN d.is_open THEN :forever ELSE d.valid_to END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, CAST(NULL AS STRING), a.namesrv, d.topic, 0
+    CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, CAST(NULL AS STRING), a.namesrv, d.topic, 0,
+    CAST(NULL AS STRING)
   FROM view_drift_topic d
   LEFT JOIN topic_drift_at a
     ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.topic = d.topic AND a.valid_from = d.valid_from
@@ -145,7 +146,8 @@ part AS (
   SELECT
     'name_server_down', CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv, t.namesrv, t.valid_from,
     coalesce(t.valid_to, :forever), CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0
+    CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0,
+    CAST(NULL AS STRING)
   FROM name_server_timeline t
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
   WHERE t.state = 'stopped' OR l.reason = 'no_stop'
@@ -158,5 +160,5 @@ part AS (
 --   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
 SELECT
   kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker, namesrv,
-  topic, is_forgotten
+  topic, is_forgotten, closed_by
 FROM part_island

@@ -2,7 +2,7 @@
 -- of the failure that took its last row to write to; a topic without such a failure is an incident of its own. So are
 -- deleted topics that clients go on asking for.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
---   name_servers, lookups, languages, is_forgotten, topic_ms
+--   name_servers, lookups, languages, is_forgotten, topic_ms, closed_by
 -- reads: broker_group_history, incident_part, last_record_time, topic_outage_cause, topic_route, unknown_topic_minute
 -- writes: incident
 WITH horizon AS (
@@ -24,7 +24,8 @@ failure AS (
     count(DISTINCT topic) AS topics, min(topic) AS first_topic,
     sort_array(collect_set(namesrv)) AS name_servers,
     sort_array(collect_set(CAST(NULL AS STRING))) AS no_names,
-    max(is_forgotten) = 1 AS is_forgotten
+    max(is_forgotten) = 1 AS is_forgotten,
+    min(CASE WHEN cause = 'channel_closed' THEN closed_by END) AS closed_by
   FROM incident_part
   GROUP BY kind, cluster, of_subject, island
 ),
@@ -122,21 +123,22 @@ missed_row AS (
 every_incident AS (
   SELECT
     of_kind, cluster, of_subject, island, kind, subject, from_ts, to_ts, cause, peer, brokers, broker_names, topics,
-    first_topic, name_servers, no_names, is_forgotten
+    first_topic, name_servers, no_names, is_forgotten, closed_by
   FROM failure
   UNION ALL
   SELECT
     'topic_unwritable', cluster, of_subject, island, 'topic_unwritable', min(topic), min(from_ts), max(to_ts),
     min(cause), min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), 0,
     CAST(NULL AS STRING), sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))),
-    false
+    false, CAST(NULL AS STRING)
   FROM changed_row
   GROUP BY cluster, of_subject, island
   UNION ALL
   SELECT
     'topic_deleted', cluster, of_subject, island, 'topic_deleted', min(topic), min(from_ts), max(to_ts), min(cause),
     min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), count(DISTINCT topic), min(topic),
-    sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))), max(is_forgotten) = 1
+    sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))), max(is_forgotten) = 1,
+    CAST(NULL AS STRING)
   FROM missed_row
   GROUP BY cluster, of_subject, island
 ),
@@ -200,7 +202,8 @@ SELECT
   coalesce(a.lookups, 0) AS lookups,
   coalesce(a.languages, i.no_names) AS languages,
   i.is_forgotten,
-  coalesce(n.topic_ms, 0) AS topic_ms
+  coalesce(n.topic_ms, 0) AS topic_ms,
+  i.closed_by
 FROM every_incident i
 CROSS JOIN horizon h
 LEFT JOIN lost_topic n
