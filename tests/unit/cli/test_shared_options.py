@@ -258,6 +258,7 @@ def test_a_wide_form_shows_more_than_text(tmp_path):
     for words, shows in rows[:-1]:
         text, wide = (run(*words, "-o", form, obj=obj).stdout for form in ("text", "wide"))
         assert (shows in text, shows in wide) == (False, True), (words, text, wide)
+    assert "known to brokers only" not in run("admin", "clusterList", "-n", A, "-o", "wide", obj=obj).stderr
 
 
 WATCHED = having("--watch")

@@ -35,7 +35,7 @@ def cluster_list(
         session.emit(_narrow(info, cluster), render(info, cluster))
         if cluster is not None and cluster not in info.cluster_addr_table and not watch_ms:
             refuse_unknown("cluster", cluster, info.cluster_addr_table)
-        if not pause:
+        if not pause and render is not render_cluster_wide:
             session.note("columns with - are known to brokers only; RocketMQ's own mqadmin asks them")
 
 
