@@ -5,6 +5,7 @@ import errno
 import os
 import ssl
 import warnings
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -178,17 +179,29 @@ def _verify_mode(settings: TlsSettings) -> ssl.VerifyMode:
 
 def _load_self_signed(context: ssl.SSLContext) -> None:
     # Imported here: a server without TLS clients saves its memory and time.
-    import tempfile
-
     from namekeeper.remoting.self_signed import make_self_signed
 
     certificate, key = make_self_signed()
-    with tempfile.TemporaryDirectory(
-        prefix="namekeeper-"
-    ) as folder:  # readable by nobody else; ssl wants paths
-        path = Path(folder, "self-signed.pem")
-        path.write_bytes(key + certificate)
+    with _private_file(key + certificate) as path:
         context.load_cert_chain(path)
+
+
+@contextlib.contextmanager
+def _private_file(data: bytes) -> Iterator[str]:
+    """A file that nobody else can read, because `ssl` wants paths; in memory if the system has such files."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        # A hardened host has no folder for temporary files.
+        with os.fdopen(os.memfd_create("namekeeper"), "wb") as file:
+            file.write(data)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    import tempfile  # imported here, as above
+
+    with tempfile.NamedTemporaryFile(prefix="namekeeper-") as file:
+        file.write(data)
+        file.flush()
+        yield file.name
 
 
 def _load_client_chain(context: ssl.SSLContext, settings: TlsSettings) -> None:

@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import os
 import ssl
@@ -211,3 +212,20 @@ def test_a_key_that_this_user_may_not_read_is_named_with_user_and_owner(certific
         ConfigError, match=r"keyPath=.* can't be used: Permission denied for uid 3000: .* belongs"
     ):
         server_tls(settings)
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs files in memory (Linux)")
+def test_test_mode_needs_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
+    client, server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    ends = (
+        anybody.wrap_bio(client, server),
+        server_tls(TlsSettings()).context.wrap_bio(server, client, server_side=True),
+    )
+    for _ in range(2):
+        for end in ends:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+    assert ends[0].getpeercert(binary_form=True)
