@@ -423,8 +423,8 @@ MUTANTS = (
     Mutant(
         "mappings-left-behind",
         "route/removal.py",
-        " and not tables.rows_of(topic):\n",
-        " and False:\n",
+        "isdisjoint(broker_names) and not tables.rows_of(topic)\n",
+        "isdisjoint(broker_names) and False\n",
         "static-topic mappings end when nobody has the topic and none of their names lives (trap T45)",
         (ROUTE + "removal.py",),
     ),

@@ -469,10 +469,18 @@ EDGE_MUTANTS = (
     Mutant(
         "topics-without-a-limit",
         "route/assessment.py",
-        "    if is_full and not body.topics",
-        "    if False and not body.topics",
+        "    if is_full and _adds_rows(",
+        "    if False and _adds_rows(",
         "new topics are refused when there are as many as allowed",
         ("route/test_assessment.py",),
+    ),
+    Mutant(
+        "unasked-frames-without-a-limit",
+        "remoting/client_connection.py",
+        "            if self._unasked > UNASKED_LIMIT:\n",
+        "            if False:\n",
+        "a peer that sends frames without end is left",
+        ("remoting/test_client_connection.py",),
     ),
     Mutant(
         "registered-topics-without-a-limit",

@@ -135,7 +135,7 @@ def _read_text(path: str, *, is_secret: bool = False) -> tuple[str, bytes]:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, "rb") as file:  # noqa: PTH123 - by its descriptor
             _check(os.fstat(fd), path, is_secret=is_secret)
-            data = file.read(FILE_LIMIT + 1)
+            data = file.read(FILE_LIMIT + 1) or b""  # None where reading would wait, as in /proc/kmsg
         if len(data) > FILE_LIMIT:
             raise ConfigError(f"{path} is too large: {FILE_LIMIT} bytes are allowed")
         return data.decode(), hashlib.sha256(data).digest()

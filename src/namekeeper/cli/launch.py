@@ -81,11 +81,11 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
         )
 
     startup = make(None)
-    tls_file_data = _read_if_readable(startup.settings.tls_config_file)
+    tls_file_data, tls_note = _read_if_readable(startup.settings.tls_config_file)
     if tls_file_data is not None:
         startup = make(tls_file_data)
-    if note:
-        startup = structs.replace(startup, warnings=(note, *startup.warnings))
+    notes = [text for text in (note, tls_note) if text]
+    startup = structs.replace(startup, warnings=(*notes, *startup.warnings))
     for warning in startup.warnings:
         print(f"WARN {warning}", file=sys.stderr)
     return startup
@@ -197,8 +197,9 @@ def _read(path: str) -> tuple[bytes, str]:
     return found.value or b"", ""
 
 
-def _read_if_readable(path: str) -> bytes | None:
+def _read_if_readable(path: str) -> tuple[bytes | None, str]:
+    """Content of the TLS file, or a warning: as in Java a file that can't be read counts for nothing."""
     try:
-        return read_if_exists(path, limit=SMALL_FILE_BYTES) if path else None
-    except OSError:
-        return None
+        return (read_if_exists(path, limit=SMALL_FILE_BYTES) if path else None), ""
+    except OSError as error:
+        return None, f"tls.config.file={path} is left out: {problem_with(path, error)}"

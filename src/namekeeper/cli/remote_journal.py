@@ -99,7 +99,7 @@ class RemoteJournal:
         """
         try:
             listing = msgspec.json.decode(self._ask("/journal", ANSWER_BYTES).body, type=_FileNames)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise self._failure("its answer is not that of a name server of ours") from None
         folder = self._folder
         names = {name: parsed for name in listing.files if (parsed := SegmentName.parse(name)) is not None}

@@ -161,7 +161,7 @@ async def fetch_answer(url: str, *, token: str = "", tls: Tls | None = None) -> 
         if answer.status not in {200, 410}:
             raise RemotingError(addr, f"its routes can't be watched: status {answer.status}")
         return msgspec.json.decode(answer.body, type=WatchAnswer)
-    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RemotingError(addr, f"its routes can't be watched: {error}") from None
 
 

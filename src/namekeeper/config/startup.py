@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from namekeeper.config.java_options import HOME, ROCKETMQ_HOME, ignored_options, system_properties
 from namekeeper.config.load import (
@@ -74,11 +74,12 @@ def make_startup(
     warnings += [*notes, *ignored_options(environment, SPEC_OF_NAME)]
     settings, notes = _from_file(stored, base, config_file, home)
     warnings += notes
-    if tls_file_data is not None:
-        settings, notes = with_tls_file(settings, tls_file_data)
-        warnings += notes
     given_by_flags = flag_properties(flags or {})
     over = {**from_environment, **given_by_flags}
+    if tls_file_data is not None:
+        name = over.get("tls.config.file", settings.tls_config_file)
+        settings, notes = with_tls_file(structs.replace(settings, tls_config_file=name), tls_file_data)
+        warnings += notes
     of_files = settings
     settings, notes = settings_from(over, base=settings, home=home, strict=True)
     warnings += _overridden(

@@ -52,7 +52,7 @@ async def _ask(page: PageAddress, topic: str, token: str, tls: Tls | None) -> Wh
         if answer.status != 200:
             raise RemotingError(addr, f"refused: {answer.text} (HTTP {answer.status})")
         return msgspec.json.decode(answer.body, type=WhoKnows)
-    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RemotingConnectError(
             addr, f"can't be asked: {error}; is that its port for operators (httpPort)?"
         ) from None

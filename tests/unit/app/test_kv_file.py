@@ -187,6 +187,14 @@ def test_where_no_backup_helps_it_is_named(tmp_path):
     file.release()
 
 
+def test_a_file_that_is_nested_too_deeply_is_one_error(tmp_path):
+    (tmp_path / "kv.json").write_text('{"a":' * 100_000)
+    file = KvFile(str(tmp_path / "kv.json"))
+    with pytest.raises(ConfigError, match=r"kv\.json: .* recursion.*; repair the file"):
+        file.load()
+    file.release()
+
+
 @pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/full")])
 def test_what_is_no_file_is_refused_and_nothing_is_put_beside_it(tmp_path, put):
     put(tmp_path / "kv.json")

@@ -36,6 +36,15 @@ def test_the_tls_file_is_read_where_it_is_readable(home):
     assert load_startup(None, {"tls_config_file": ""}).settings.tls_server_cert_path == ""
 
 
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: path.symlink_to(path)])
+def test_a_tls_file_that_can_not_be_read_is_left_out_with_a_warning(home, capsys, put):
+    put(home / "tls.properties")
+    startup = load_startup(None, {"tls_config_file": str(home / "tls.properties")})
+    (warning,) = startup.warnings
+    assert warning.startswith(f"tls.config.file={home}/tls.properties is left out: ")
+    assert capsys.readouterr().err == f"WARN {warning}\n"
+
+
 def test_a_file_that_is_not_there_is_refused_by_name(home):
     with pytest.raises(ConfigError, match=r"^can.t read the properties file .*no: No such file"):
         load_startup(str(home / "no"), {})

@@ -155,6 +155,11 @@ def test_lines_that_are_not_what_they_seem_are_warnings():
     assert any("tls.properties, line 1: a single backslash" in text for text in startup.warnings)
 
 
+def test_lines_of_the_tls_file_are_named_with_the_file_that_was_read():
+    startup = make_startup(tls_file_data=b"nonsense", flags={"tls_config_file": "/etc/own.properties"})
+    assert [text for text in startup.warnings if text.startswith("/etc/own.properties, line 1: ")]
+
+
 def test_a_value_of_the_file_that_the_environment_overrides_is_told():
     data = b"kvConfigPath=/data/kv.json\ntls.server.keyPassword=a\nlogRoot=/l\nlistenPort=1\nrocketmq.serialize.type=JSON"
     environment = {

@@ -24,6 +24,8 @@ def pages(*ports: int) -> list[PageAddress]:
             RemotingError,
             "set rememberLookups=true",
         ),
+        (web.Response(body=b'{"topic":"\xff"}'), RemotingConnectError, "is that its port for operators"),
+        (web.Response(body=b'{"a":' * 100_000), RemotingConnectError, "is that its port for operators"),
         (web.Response(text="{"), RemotingConnectError, "is that its port for operators"),
         (web.Response(text='{"a":' + "[" * 200_000), RemotingConnectError, "is that its port for operators"),
         (None, RemotingConnectError, "is that its port for operators"),

@@ -92,7 +92,7 @@ def _read(path: str) -> dict[str, str]:
         if data is None:
             return {}
         file = json.decode(data, type=_SavedRoutes)
-    except (OSError, MsgspecError, RecursionError) as error:
+    except (OSError, MsgspecError, UnicodeDecodeError, RecursionError) as error:
         _log.warning("saved routes in %s can't be used: %s; they are written anew", path, error)
         return {}
     if file.format != _FORMAT or file.digest != _digest(file.routes):

@@ -221,7 +221,7 @@ def _summary_at(file: _Packed, segment: SegmentName) -> tuple[BlockSummary | Non
         return None, 0
     try:
         summary = _decoder.decode(data)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, 0
     is_block = summary.version == _VERSION and _TRAILER.size <= summary.size <= BLOCK_TEXT_BYTES
     return (summary if is_block else None), at

@@ -250,7 +250,7 @@ class _Checker:
 def _decode(line: Line, kind: type[T], default: T) -> T:
     try:
         return msgspec.json.decode(line.data, type=kind)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return default
 
 

@@ -37,6 +37,8 @@ async def test_what_was_put_is_there_after_a_restart(tmp_path):
         lambda data: data.replace(b"broker", b"brokes", 1),
         lambda data: b"",
         lambda data: b"[]",
+        lambda data: data.replace(b"broker", b"\xff", 1),
+        lambda data: b'{"a":' * 100_000,
         lambda data: data.replace(b'"format":1', b'"format":2'),
     ],
 )

@@ -18,7 +18,7 @@ def test_what_is_saved_is_loaded(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        b"", b"{", b"[]", b'{"namesrv":"a"}', b'{"namesrv":1,"uuid":2}', b"\xff",
+        b"", b"{", b"[]", b'{"namesrv":"a"}', b'{"namesrv":1,"uuid":2}', b"\xff", b'{"a":' * 100_000,
         b'{"namesrv":"a","uuid":"x"}', b'{"namesrv":"../a","uuid":"0123abcd-0000-4000-8000-0123456789ab"}',
         b'{"namesrv":"a","uuid":"0123ABCD-0000-4000-8000-0123456789ab"}',
     ],

@@ -91,8 +91,9 @@ def test_a_lease_stands_until_it_ends(store):
     first.take()
 
 
-def test_a_lease_that_can_not_be_read_is_nobodys(store):
-    store.put("lock", b"{")
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
+def test_a_lease_that_can_not_be_read_is_nobodys(store, content):
+    store.put("lock", content)
     WarehouseLease(store).take()
     assert json.loads(store.read("lock"))["owner"].startswith(f"process {os.getpid()}")
 
