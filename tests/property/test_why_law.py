@@ -101,9 +101,13 @@ class Truth:
         return any(one <= since < other for since in losses(self._server))
 
     def causes_after(self, position: Position) -> set[str]:
-        """The causes of the records at the time of the first record after a position."""
+        """The causes of the records at the time of the first record after a position.
+
+        Evidence has times, not positions. Of two rows that ended in one millisecond either may count as the last.
+        """
         after = [each for each in self._lines if (each.boot, each.seq) > position]
-        return {_cause(each) for each in after if each.ts == after[0].ts}
+        at = [(each.boot, each.ts) for each in after[:1]]
+        return {_cause(each) for each in self._lines if (each.boot, each.ts) in at}
 
 
 def _cause(line: Written) -> str:
@@ -247,6 +251,12 @@ def test_a_master_that_came_in_a_loss_is_not_gone():
     """The row is as it was when the last one had gone, and the records of the next one are lost."""
     chance = Random(3285)
     assert Verdict.NOT_WRITABLE in check_history(chance, random_history(chance, 60), 10)
+
+
+def test_of_two_ends_at_one_time_either_may_be_the_last():
+    """A broker was replaced, and in the same millisecond the topic was deleted on another one."""
+    chance = Random(1522)
+    assert Verdict.BROKER_GONE in check_history(chance, random_history(chance, 60), 10)
 
 
 @given(chances)
