@@ -469,7 +469,7 @@ EDGE_MUTANTS = (
     Mutant(
         "topics-without-a-limit",
         "route/assessment.py",
-        "    if is_full and _adds_rows(",
+        "    if tables.is_full and _adds_rows(",
         "    if False and _adds_rows(",
         "new topics are refused when there are as many as allowed",
         ("route/test_assessment.py",),
@@ -485,7 +485,7 @@ EDGE_MUTANTS = (
     Mutant(
         "registered-topics-without-a-limit",
         "processor/topics.py",
-        "    if 0 < limit <= state.tables.topic_rows and ",
+        "    if state.tables.is_full and ",
         "    if False and ",
         "so are those of request 217",
         ("app/test_properties.py",),

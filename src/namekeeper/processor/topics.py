@@ -90,9 +90,8 @@ def register_topic_in_namesrv(
             ResponseCode.SYSTEM_ERROR,
             f"{len(queue_datas)} queue data; {limit} are allowed (brokerNamesLimit)",
         )
-    limit = state.settings.topic_rows_limit
-    if 0 < limit <= state.tables.topic_rows and not state.tables.topic_index.names(header.topic):
-        raise RequestError(ResponseCode.SYSTEM_ERROR, topic_rows_reached(limit))
+    if state.tables.is_full and not state.tables.topic_index.names(header.topic):
+        raise RequestError(ResponseCode.SYSTEM_ERROR, topic_rows_reached(state.settings.topic_rows_limit))
     if queue_datas:
         check_names(name_limit, broker_name=max((data.broker_name for data in queue_datas), key=len))
     queues = tuple((data.broker_name, _spec(data)) for data in queue_datas)

@@ -130,8 +130,7 @@ def _limit_reached(
         return f"there are {rules.brokers_limit} brokers (brokersLimit)"
     if header.broker_id not in addrs and 0 < rules.broker_ids_limit <= len(addrs):
         return f"the broker name has {rules.broker_ids_limit} brokers (brokerIdsLimit)"
-    is_full = 0 < rules.topic_rows_limit <= tables.topic_rows + tables.other_rows
-    if is_full and _adds_rows(tables, header, body):
+    if tables.is_full and _adds_rows(tables, header, body):
         return topic_rows_reached(rules.topic_rows_limit)
     return ""
 

@@ -106,6 +106,11 @@ class RouteTables:
             FilterServersChanged: self._put_filter_servers,
         }
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many topics, logical queues and filter servers as the rules allow."""
+        return 0 < self.rules.topic_rows_limit <= self.topic_rows + self.other_rows
+
     def topics_of(self, broker_name: str) -> Mapping[str, TopicRow]:
         """The topic table of a broker name."""
         return self._topics_by_name.get(broker_name, NO_TOPICS)

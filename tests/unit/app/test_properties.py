@@ -159,6 +159,10 @@ def test_topics_are_limited_as_configured():
             assert answer.code == (code if topic == "New" else 0)
         assert code == 0 or "topicRowsLimit" in answer.remark
         assert len(server.state.tables.rows_of("New")) == 1 - code
+    server = InMemoryNameServer(topic_rows_limit="3")
+    server.state.tables.other_rows += 1  # a filter server or a logical queue
+    assert server.register(V6_BODY).code == 0
+    assert [server.ask(217, {"topic": topic}, queues).code for topic in ("TopicTest", "New")] == [0, 1]
 
 
 @pytest.mark.parametrize("is_protected", [True, False])
