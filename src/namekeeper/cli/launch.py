@@ -8,10 +8,12 @@ from pathlib import Path
 
 from msgspec import structs
 
+from namekeeper.config.properties import as_utf8
 from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
 from namekeeper.files import SMALL_FILE_BYTES, problem_with, read_if_exists, read_with_backup
+from namekeeper.remoting.address import parse_addresses
 
 __all__ = [
     "BAD_OPTION",
@@ -86,9 +88,21 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
         startup = make(tls_file_data)
     notes = [text for text in (note, tls_note) if text]
     startup = structs.replace(startup, warnings=(*notes, *startup.warnings))
-    for warning in startup.warnings:
+    for warning in (*startup.warnings, *_about_addresses(startup.runtime_config.settings)):
         print(f"WARN {warning}", file=sys.stderr)
     return startup
+
+
+def _about_addresses(settings: NamesrvSettings) -> list[str]:
+    """What clients can't use of the address list that they are given: they take it literally."""
+    given = settings.address_server_list
+    if not given:
+        return []
+    try:
+        meant = ";".join(map(str, parse_addresses(as_utf8(given))))
+    except ConfigError as error:
+        return [f"addressServerList: clients get the list as it is: {error}"]
+    return [] if meant == given else [f"addressServerList: clients get the list as it is: write {meant}"]
 
 
 def path_of(settings: NamesrvSettings, *fields: str, instead: str = "") -> str:

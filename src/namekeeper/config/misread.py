@@ -5,6 +5,7 @@ number and what to write instead.
 """
 
 import re
+import unicodedata
 from collections.abc import Container, Iterator, Mapping
 
 from namekeeper.common.printable import printable
@@ -106,6 +107,12 @@ def _about_backslashes(entry: PropertyEntry, known: Container[str]) -> Iterator[
         )
 
 
+def _with_ascii(value: str) -> str:
+    """A value with ASCII in place of wide characters, other blanks, and characters that are not shown."""
+    shown = "".join(each for each in value if unicodedata.category(each) != "Cf")
+    return unicodedata.normalize("NFKC", shown).replace("\u3001", ",").replace("\u3002", ".").strip()
+
+
 def _about_value(entry: PropertyEntry) -> Iterator[str]:
     value = as_utf8(entry.value)
     if value and (value[0] in _QUOTES or value[-1] in _QUOTES):
@@ -115,9 +122,12 @@ def _about_value(entry: PropertyEntry) -> Iterator[str]:
     if _COMMENT_BEHIND.search(value):
         yield f"a comment is a part of the value of {entry.key}: write it in a line above, behind #"
     if not entry.raw_value.isascii():
-        yield (
-            f"{entry.key} is not ASCII, and Java does not read UTF-8: write {entry.key}={escape_value(value)}"
-        )
+        plain = _with_ascii(value)
+        if plain.isascii():
+            yield f"{entry.key} has characters that only look like ASCII: write {entry.key}={plain}"
+        else:
+            meant = escape_value(value)
+            yield f"{entry.key} is not ASCII, and Java does not read UTF-8: write {entry.key}={meant}"
     if (spec := SPEC_OF_NAME.get(entry.key)) and spec.facts.path and _VARIABLE.search(value):
         yield f"{value} in {entry.key} is no variable here, and none for Java: write the path itself"
     if value[-1:] in {",", ";"}:

@@ -167,3 +167,32 @@ def test_a_folder_in_place_of_the_properties_file_is_explained(tmp_path):
     (tmp_path / "namesrv.conf").mkdir()
     with pytest.raises(ConfigError, match=r"namesrv\.conf: Is a directory: give a file\. A container engine"):
         load_startup(str(tmp_path / "namesrv.conf"), {})
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ("10.0.0.1:9876,10.0.0.2:9876", "10.0.0.1:9876;10.0.0.2:9876"),
+        ("10.0.0.1:9876; 10.0.0.2:9876", "10.0.0.1:9876;10.0.0.2:9876"),
+        ("http://10.0.0.1:9876", "write 10.0.0.1:9876"),
+        ("::1:9876", "write [::1]:9876"),
+        ("10.0.0.1", "'10.0.0.1' can't be used"),
+        ("10.0.0.1:0", "between 1 and 65535"),
+        ("10.0.0.1:65536", "between 1 and 65535"),
+        ("10.0.0.1:9876\uff1b10.0.0.2:9876", "10.0.0.1:9876;10.0.0.2:9876"),
+        ("10.0.0.1\uff1a9876", "write it with ASCII characters: 10.0.0.1:9876"),
+    ],
+)
+def test_a_list_that_clients_would_take_literally_is_told_with_what_to_write(home, capsys, given, advice):
+    file = home / "p"
+    file.write_text(f"addressServerList={given}\n")
+    load_startup(str(file), {})
+    assert advice in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given", ["", "10.0.0.1:9876", "ns-0.ns:9876;ns-1.ns:9876", "[::1]:9876;a.example:1"]
+)
+def test_a_list_that_clients_can_use_gives_no_warning(home, capsys, given):
+    load_startup(None, {"address_server_list": given})
+    assert capsys.readouterr().err == ""
