@@ -56,7 +56,7 @@ SAME_AS_RECORDS: Mapping[str, tuple[str, ...]] = {
 }
 """Large tables in which a record is one row of its own members -> kinds of these records; (): every kind."""
 
-_NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_boot", "previous_seq"}
+_NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_alive_ts", "previous_boot", "previous_seq"}
 """Members without a default: a missing one is null."""
 
 
