@@ -296,7 +296,7 @@ class RemotingClient:
             del self._connections[connection.addr]
         if connection.has_received:
             self._backoff.forget(connection.addr)
-        elif not self._is_closed:  # accepted and closed at once: treated like a refusal
+        elif not (self._is_closed or connection.is_retired):  # accepted and closed at once: as if refused
             why = "the peer closed the connection and sent nothing"
             self._backoff.failed(connection.addr, why, asyncio.get_running_loop().time())
 
@@ -332,4 +332,5 @@ class RemotingClient:
     def _drop(self, connection: ClientConnection) -> None:
         """Close a connection that owes no answer, without waiting for a peer that does not read."""
         del self._connections[connection.addr]
+        connection.is_retired = True
         connection.abort()

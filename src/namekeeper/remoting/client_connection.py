@@ -62,7 +62,8 @@ class ClientConnection(asyncio.Protocol):
         self._owed = 0
         """Answers that the peer still owes, also to callers that have given up."""
         self._unasked = 0
-        self._is_retired = False
+        self.is_retired = False
+        """Whether we end it: it takes no more requests."""
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -101,7 +102,7 @@ class ClientConnection(asyncio.Protocol):
 
     def retire(self) -> None:
         """Close as soon as no request is open."""
-        self._is_retired = True
+        self.is_retired = True
         self._close_if_retired()
 
     def close(self) -> None:
@@ -201,7 +202,7 @@ class ClientConnection(asyncio.Protocol):
             self.abort()
 
     def _close_if_retired(self) -> None:
-        if self._is_retired and not self._pending and self.is_open:
+        if self.is_retired and not self._pending and self.is_open:
             self.close()
 
 

@@ -455,6 +455,19 @@ async def test_an_idle_connection_is_closed_and_one_that_owes_an_answer_is_not()
         assert (await client.invoke(str(idle.addresses[0]), 105)).code == 0
 
 
+@both_loops
+@pytest.mark.parametrize("idle_seconds", [0.05, None])
+async def test_a_connection_that_we_close_before_an_answer_is_no_failure_of_the_peer(idle_seconds):
+    """Of a request that is never answered, such as 905."""
+    async with serving() as peer, RemotingClient(idle_seconds=idle_seconds) as client:
+        for _ in range(3):
+            await client.invoke_oneway(peer.addr, 905)
+            await peer.next()
+            if idle_seconds is None:
+                client.release(peer.addr)
+            await eventually(lambda: not client._open_sockets)
+
+
 async def test_an_idle_connection_is_closed_although_its_peer_reads_nothing():
     async with (
         contextlib.AsyncExitStack() as stack,
