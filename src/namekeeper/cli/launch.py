@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from namekeeper.config.load import parse_list
 from namekeeper.config.properties import as_utf8
 from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.config.startup import Startup, make_startup
@@ -88,9 +89,20 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
         startup = make(tls_file_data)
     notes = [text for text in (note, tls_note) if text]
     startup = structs.replace(startup, warnings=(*notes, *startup.warnings))
-    for warning in (*startup.warnings, *_about_addresses(startup.runtime_config.settings)):
+    for warning in (*startup.warnings, *_about_names(startup.runtime_config.settings)):
         print(f"WARN {warning}", file=sys.stderr)
     return startup
+
+
+def _about_names(settings: NamesrvSettings) -> list[str]:
+    """What nobody can use of the addresses and names that others have to give back as they are."""
+    found = _about_addresses(settings)
+    if settings.http_host_names:
+        from namekeeper.http.doors import problem_with_host_name
+
+        problems = map(problem_with_host_name, parse_list(as_utf8(settings.http_host_names)))
+        found += [f"httpHostNames: {problem}" for problem in problems if problem]
+    return found
 
 
 def _about_addresses(settings: NamesrvSettings) -> list[str]:

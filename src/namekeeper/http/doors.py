@@ -14,7 +14,7 @@ from namekeeper.access.request_class import HTTP_PAGES
 from namekeeper.access.rules import PeerRules
 from namekeeper.access.signature import user_of_key
 
-__all__ = ["COOKIE", "Doors", "is_loopback", "make_token"]
+__all__ = ["COOKIE", "Doors", "is_loopback", "make_token", "problem_with_host_name"]
 
 COOKIE = "namekeeper_console"
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
@@ -124,6 +124,18 @@ def _host_of(header: str) -> str:
         return ""
     address, name, _ = found.groups()
     return address or name.removesuffix(".")
+
+
+def problem_with_host_name(name: str) -> str | None:
+    """Why no request has a name that somebody gave for a host, with what to write; None if one may."""
+    if _is_address(name):
+        return None
+    if "*" in name:
+        return f"{name} is no host name: write each name, * stands for none"
+    meant = _host_of(name.partition("://")[2].partition("/")[0] if "://" in name else name.partition("/")[0])
+    if meant == name.lower():
+        return None
+    return f"{name} is no host name" + (f": write {meant}" if meant else "")
 
 
 def _is_same(token: str, wanted: str) -> bool:

@@ -190,6 +190,13 @@ def test_a_list_that_clients_would_take_literally_is_told_with_what_to_write(hom
     assert advice in capsys.readouterr().err
 
 
+def test_a_host_name_that_no_request_has_is_told_with_what_to_write(home, capsys):
+    load_startup(None, {"http_host_names": "ns, https://ns.example.com:9886/"})
+    assert capsys.readouterr().err == (
+        "WARN httpHostNames: https://ns.example.com:9886/ is no host name: write ns.example.com\n"
+    )
+
+
 @pytest.mark.parametrize(
     "given", ["", "10.0.0.1:9876", "ns-0.ns:9876;ns-1.ns:9876", "[::1]:9876;a.example:1"]
 )

@@ -5,7 +5,7 @@ import pytest
 from namekeeper.access.peer import peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
-from namekeeper.http.doors import Doors, is_loopback, make_token
+from namekeeper.http.doors import Doors, is_loopback, make_token, problem_with_host_name
 
 LOCAL = Doors("127.0.0.1")
 OPEN = Doors("0.0.0.0", frozenset({"ns.example.com"}), "secret")
@@ -31,6 +31,31 @@ def test_elsewhere_it_goes_by_addresses_and_by_the_names_that_were_given():
     assert OPEN.refuse_host("NS.example.com:9888") is None
     assert OPEN.refuse_host("evil.example.com:9888") is not None
     assert Doors("ns1.internal").refuse_host("ns1.internal:9888") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("ns.example.com", None),
+        ("NS_1", None),
+        ("fe80::1", None),
+        ("10.0.0.1", None),
+        (
+            "https://ns.example.com:9886/",
+            "https://ns.example.com:9886/ is no host name: write ns.example.com",
+        ),
+        ("ns:9886", "ns:9886 is no host name: write ns"),
+        ("ns/console", "ns/console is no host name: write ns"),
+        ("[fe80::1]", "[fe80::1] is no host name: write fe80::1"),
+        ("ns.example.com.", "ns.example.com. is no host name: write ns.example.com"),
+        ("*.example.com", "*.example.com is no host name: write each name, * stands for none"),
+        ("user@ns", "user@ns is no host name"),
+    ],
+)
+def test_a_name_that_no_request_has_is_told_with_what_to_write(name, problem):
+    assert problem_with_host_name(name) == problem
+    has_name = Doors("0.0.0.0", frozenset({name.lower()})).refuse_host(f"[{name}]" if ":" in name else name)
+    assert has_name is None or problem is not None
 
 
 def test_the_token_opens():

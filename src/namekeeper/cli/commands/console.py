@@ -35,11 +35,17 @@ from namekeeper.console.histories import HISTORY_BYTES, Histories
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.http.doors import Doors, is_loopback, make_token
+from namekeeper.http.doors import Doors, is_loopback, make_token, problem_with_host_name
 
 __all__ = ["console", "page_address"]
 
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
+
+
+def _host_names(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for problem in filter(None, map(problem_with_host_name, names)):
+        raise click.BadParameter(problem)
+    return names
 
 
 @click.command("console", context_settings={"help_option_names": ["-h", "--help"]})
@@ -88,7 +94,7 @@ _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
     + rather_set("NAMEKEEPER_CONSOLE_TOKEN"),
 )  # fmt: skip
 @click.option(
-    "--allow-host", "names", multiple=True, metavar="NAME",
+    "--allow-host", "names", multiple=True, metavar="NAME", callback=_host_names,
     help="Another name by which browsers reach this host; may be repeated.",
 )  # fmt: skip
 @click.option(
