@@ -1,5 +1,6 @@
 """Certificates that are renewed as issuers do it, on both ports: what works is served, what doesn't is told."""
 
+import asyncio
 import ssl
 import textwrap
 from collections.abc import AsyncIterator, Callable
@@ -14,12 +15,14 @@ from namekeeper.http.health import health_of
 from namekeeper.http.metrics import NameServerCollector
 from namekeeper.remoting import tls as module
 from namekeeper.remoting.address import Address
-from tests.support.system.waiting import eventually
+from namekeeper.wire.codec import encode_command
+from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.certificates import Certificates
 from tests.support.wire.peer import Peer, connect, trusting
-from tests.unit.app.parts import name_server
+from tests.unit.app.parts import name_server, registration
 
 LOCAL = "127.0.0.1"
+WATCH = b"GET /watch?topic=T HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
 
 
 @pytest.fixture(autouse=True)
@@ -104,12 +107,20 @@ def mounted(tmp_path: Path) -> Mounted:
 
 @asynccontextmanager
 async def running(folder: Path, mounted: Mounted, mode: str = "enforcing") -> AsyncIterator[Running]:
-    """A name server with a connection by TLS that is open all the time."""
+    """A name server with a connection by TLS to each port that is open, and works, all the time."""
     async with name_server(folder, **mounted.flags(mode)) as server:
         await eventually(lambda: server._pages is not None and server._pages.port is not None)
-        async with connect(server.server.addresses[0], tls=trusting()) as peer:
+        assert server._pages is not None
+        async with (
+            connect(server.server.addresses[0], tls=trusting()) as peer,
+            connect(Address(LOCAL, server._pages.port or 0), tls=trusting()) as watcher,
+        ):
+            await watcher.send(WATCH)
+            await watcher.reader.readuntil(b"event: ready")
             yield Running(server, mounted, peer)
-            assert (await peer.ask()).opaque
+            await peer.send(encode_command(registration(("T",))))
+            async with asyncio.timeout(10 * PATIENCE):
+                await watcher.reader.readuntil(b"event: change")
 
 
 def new_key(mounted: Mounted) -> None:
