@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_facts import evidence_from_facts
-from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.journal.reading.verify import verify
 from namekeeper.pipeline.answers.recorded import recorded_for_why
 from namekeeper.pipeline.checks.checking import run_checks

@@ -10,7 +10,19 @@ from msgspec import Struct
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import Perm
 
-__all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "RefusedRequest", "TopicRoute", "ValidRow"]
+__all__ = [
+    "DAY_MS",
+    "BrokerSession",
+    "Evidence",
+    "KnownPeriod",
+    "Lookups",
+    "RefusedRequest",
+    "TopicRoute",
+    "ValidRow",
+]
+
+DAY_MS = 86_400_000
+"""How long before a time a history is read, unless that does not suffice to answer."""
 
 
 class ValidRow(Struct, frozen=True, kw_only=True):

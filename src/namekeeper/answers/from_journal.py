@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from msgspec import structs
 
 from namekeeper.answers.collector import EvidenceCollector
-from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.common.counts import shown_count
@@ -32,9 +32,8 @@ from namekeeper.journal.reading.reader import (
 )
 from namekeeper.journal.reading.replay import Replay, StateAt
 
-__all__ = ["DAY_MS", "QUIET_MS", "JournalFolder", "Progress"]
+__all__ = ["QUIET_MS", "JournalFolder", "Progress"]
 
-DAY_MS = 86_400_000
 QUIET_MS = 90_000
 """A running name server writes at least one record in each minute; if it did not, its disk may be full."""
 

@@ -7,8 +7,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from namekeeper.answers.audit import EVERY_REQUEST, AuditEntry, AuditQuery, read_audit
-from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.from_journal import DAY_MS, JournalFolder
+from namekeeper.answers.evidence import DAY_MS, Evidence
+from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.route import route_of
 from namekeeper.answers.row_changes import HistoryEvent

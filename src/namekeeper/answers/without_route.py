@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
+from namekeeper.answers.evidence import DAY_MS, BrokerSession, Evidence, TopicRoute
 from namekeeper.answers.phrases import (
     by,
     end_of_row,
@@ -38,13 +38,13 @@ def judge_without_route(one: Evidence, others: Sequence[Evidence], at: int, bega
     in_this_boot = [route for route in last if _ended_after(route, began)]
     interrupted = [route for route in last if route.ended_by in _INTERRUPTED]
     if in_this_boot:
-        verdict, summary, facts = _ended(one, in_this_boot)
+        verdict, summary, facts = _ended(one, in_this_boot, at)
         waited_for = [route for route in interrupted if route not in in_this_boot]
         return verdict, summary, [*facts, *(Fact(_not_back(route), route.valid_to) for route in waited_for)]
     if interrupted:
         return _since_start(interrupted, brokers_back(one, at, began))
     if last:
-        return _ended(one, last)
+        return _ended(one, last, at)
     return _not_here(one, others, at)
 
 
@@ -60,7 +60,7 @@ def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, list[F
         if route.broker_name in there:
             continue
         if _ended_after(route, began):
-            _, summary, facts = _ended(one, [route])
+            _, summary, facts = _ended(one, [route], at)
             names_it = route.broker_name in summary
             found.append((summary if names_it else f"{route.broker_name}: {summary}", facts))
         elif route.ended_by in _INTERRUPTED:
@@ -77,9 +77,9 @@ def _not_back(route: TopicRoute) -> str:
     return f"{route.broker_name}, which had it until here, was not back"
 
 
-def _ended(one: Evidence, routes: list[TopicRoute]) -> Judgement:
+def _ended(one: Evidence, routes: list[TopicRoute], at: int) -> Judgement:
     newest = routes[0]
-    facts = [fact for route in routes for fact in _facts_of_end(one, route)]
+    facts = [fact for route in routes for fact in _facts_of_end(one, route, at)]
     if newest.ended_by in {"unknown", "checkpoint"}:
         return Verdict.UNKNOWN, "it ended while records were lost", facts
     if newest.to_cause == "delete_topic":
@@ -89,7 +89,8 @@ def _ended(one: Evidence, routes: list[TopicRoute]) -> Judgement:
     session = session_ended_with(one, newest)
     how = ended(newest.to_cause, None) if session is None else ended(session.reason, session.closed_by)
     more = f", the last of {len(routes)} that had it" if len(routes) > 1 else ""
-    master = next((each for each in _others_gone(one, newest, session) if each.broker_id == MASTER_ID), None)
+    others = _others_gone(one, newest, session, at)
+    master = next((each for each in others if each.broker_id == MASTER_ID), None)
     if master is not None:
         earlier = (newest.valid_to or 0) - (master.valid_to or 0)
         when = f"{shown_duration(earlier)} before" if earlier else "at the same time"
@@ -97,23 +98,27 @@ def _ended(one: Evidence, routes: list[TopicRoute]) -> Judgement:
     return Verdict.BROKER_GONE, f"{newest.broker_name} {how}{more}", facts
 
 
-def _facts_of_end(one: Evidence, route: TopicRoute) -> list[Fact]:
+def _facts_of_end(one: Evidence, route: TopicRoute, at: int) -> list[Fact]:
     """Why a row ended; if its broker went, also how the other members of the broker name went before it."""
     others = [
         Fact(end_of_session(each, "its master" if each.broker_id == MASTER_ID else None), each.valid_to)
-        for each in _others_gone(one, route, session_ended_with(one, route))
+        for each in _others_gone(one, route, session_ended_with(one, route), at)
     ]
     return [Fact(end_of_row(one, route), route.valid_to), *others]
 
 
-def _others_gone(one: Evidence, route: TopicRoute, session: BrokerSession | None) -> list[BrokerSession]:
+def _others_gone(
+    one: Evidence, route: TopicRoute, session: BrokerSession | None, at: int
+) -> list[BrokerSession]:
     """The last sessions of other members of a broker name that went before the last one did, newest first.
 
-    Slaves that went long before are left out: they had no part in it.
+    Slaves that went long before are left out: they had no part in it. So is a master that went more than a
+    day before: a journal is not always read further back.
     """
     if session is None:
         return []
     end = route.valid_to or 0
+    since = (at if end > at - DAY_MS else end) - DAY_MS
     last: dict[int, BrokerSession] = {}
     for each in sorted(one.sessions, key=lambda other: other.valid_to or 0):
         if each.broker_name == route.broker_name and each.has_ended(end) and each.ended_by == "gone":
@@ -122,7 +127,7 @@ def _others_gone(one: Evidence, route: TopicRoute, session: BrokerSession | None
     found = [
         each
         for each in last.values()
-        if each.broker_id == MASTER_ID or (each.valid_to or 0) > end - _SAME_OUTAGE_MS
+        if (each.valid_to or 0) > (since if each.broker_id == MASTER_ID else end - _SAME_OUTAGE_MS)
     ]
     return sorted(found, key=lambda other: other.valid_to or 0, reverse=True)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from namekeeper.answers.from_journal import DAY_MS
+from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector

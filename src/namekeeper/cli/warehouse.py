@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.audit import EVERY_REQUEST, AuditEntry, AuditQuery, audit_from_rows
-from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts
-from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.from_rows import route_from_rows, state_from_rows
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.row_changes import HistoryEvent

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from namekeeper.answers.audit import AuditQuery, audit_values
+from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
 from namekeeper.answers.phrases import CLOSED_BY
 from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
@@ -42,7 +43,6 @@ Query = Mapping[str, str]
 
 _READERS_AT_ONCE = 2
 """Requests that read journals at once: each reads the state of a journal into memory."""
-_DAY_MS = 86_400_000
 _KEPT, _ROWS_KEPT = 4, 100_000
 """Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
 last one."""
@@ -190,7 +190,7 @@ class ConsoleViews:
         end = self._instant(query, "to")
         begin = self._instant(query, "from")
         if begin is None:
-            begin = (self._now() if end is None else end) - _DAY_MS
+            begin = (self._now() if end is None else end) - DAY_MS
         limit = _number(query, "limit", 100, ROWS_LIMIT)
         with self._source() as source:
             wanted = AuditQuery(query.get("text", ""), newest=limit + 1)

@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from namekeeper.answers.collector import EvidenceCollector
+from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
-from namekeeper.answers.from_journal import DAY_MS, JournalFolder
+from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.row_changes import RowChanges
 from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError

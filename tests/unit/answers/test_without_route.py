@@ -1,5 +1,7 @@
 """A topic that had no route: who had it last. The verdicts themselves are in test_explain.py."""
 
+import pytest
+
 from namekeeper.answers.explain import explain
 from namekeeper.answers.verdict import Verdict
 from namekeeper.answers.without_route import absent_brokers
@@ -106,7 +108,22 @@ def test_a_slave_that_went_long_before_its_master_has_no_part_in_it():
     assert "a0:2" not in "".join(fact.text for fact in found.facts)
 
 
-def test_of_a_group_that_is_gone_beside_one_that_is_not_writable_the_master_is_told():
+@pytest.mark.parametrize(("minutes", "has_part"), [(23 * 60, True), (25 * 60, False)])
+def test_a_master_that_went_in_the_day_before_has_part(minutes, has_part):
+    """Further back a journal is not always read, and the answer is the same whatever is read."""
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b0", "a0:2", broker_id=1)
+    story.connection_breaks("a0:1")
+    for _ in range(minutes):
+        story.later(60_000)
+        story.heard("a0:2")
+    story.connection_breaks("a0:2")
+    (found,) = explain([story.evidence()], story.now)
+    assert ("its master" in found.summary) is has_part
+
+
+def test_of_a_group_that_is_gone_beside_one_that_is_not_writable_the_master_has_part():
     story = Story()
     story.registers("b0", "a0:1")
     story.registers("b0", "a0:2", broker_id=1)

@@ -34,6 +34,8 @@ def run(loop_factory, main):
 @pytest.mark.parametrize("loop_factory", LOOPS)
 @pytest.mark.parametrize("number", STOP_SIGNALS)
 def test_a_signal_calls_it(loop_factory, number):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have started the tests
+
     async def main():
         stop = asyncio.Event()
         with stopping_by_signals(stop.set):

@@ -5,7 +5,8 @@
 -- reads: horizon, registered_topic, topic_witness, topic_writable
 -- kept: several views read it
 WITH count_change AS (
-  SELECT cluster, topic, valid_from AS at_ts, 1 AS writable, 0 AS routed, 0 AS witness, 0 AS expected FROM topic_writable
+  SELECT cluster, topic, valid_from AS at_ts, 1 AS writable, 0 AS routed, 0 AS witness, 0 AS expected
+  FROM topic_writable
   UNION ALL
   SELECT cluster, topic, valid_to, -1, 0, 0, 0 FROM topic_writable
   UNION ALL
