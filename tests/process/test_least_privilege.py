@@ -58,11 +58,13 @@ COMMANDS = [
     ("journal", "replay", JOURNAL[1]),
     ("report", "all", *WAREHOUSE),
     ("pipeline", "doctor", "--quick", *JOURNAL),
-    ("pipeline", "run", *JOURNAL, "--warehouse", "/tmp/warehouse"),
     ("access", "check", "/mnt/data/access.toml"),
     ("serve", "-c", "/mnt/data/namesrv.properties", "-p"),
 ]
 """What each is asked of folders that it may read."""
+
+RUN = ("pipeline", "run", *JOURNAL, "--warehouse", "/tmp/warehouse")
+"""Spark needs a minute for it."""
 
 SPARKS_OWN = {"changes: os.rmdir /spark-warehouse"}
 """A folder that Spark may have left where it was started."""
@@ -126,7 +128,7 @@ with contextlib.suppress(PermissionError):
     assert changes == ["changes: os.mkdir /mnt/data/more", "changes: open /mnt/data/access.toml"]
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("words", [*COMMANDS, pytest.param(RUN, marks=pytest.mark.long)], ids=" ".join)
 def test_a_command_that_looks_changes_nothing(folder: Path, words: tuple[str, ...]):
     done, reads, changes = looked(folder, BIN / "namekeeper", *words)
     assert done.returncode in {0, 1}, done.stderr
