@@ -19,6 +19,7 @@ from msgspec import Struct
 from namekeeper.cli.connecting import Connector, properties_of
 from namekeeper.errors import ConfigError, JournalError, NamekeeperError
 from namekeeper.files import SMALL_FILE_BYTES, Os
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.reading.reader import FoundJournal
@@ -99,7 +100,7 @@ class RemoteJournal:
         """
         try:
             listing = msgspec.json.decode(self._ask("/journal", ANSWER_BYTES).body, type=_FileNames)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE_JSON:
             raise self._failure("its answer is not that of a name server of ours") from None
         folder = self._folder
         names = {name: parsed for name in listing.files if (parsed := SegmentName.parse(name)) is not None}

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from namekeeper.client.client_config import ClientConfig
 from namekeeper.client.polling import Sleep
 from namekeeper.errors import RemotingError
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
 from namekeeper.remoting.tls_client import ClientTls, Tls
@@ -161,7 +162,7 @@ async def fetch_answer(url: str, *, token: str = "", tls: Tls | None = None) -> 
         if answer.status not in {200, 410}:
             raise RemotingError(addr, f"its routes can't be watched: status {answer.status}")
         return msgspec.json.decode(answer.body, type=WatchAnswer)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, *UNREADABLE_JSON) as error:
         raise RemotingError(addr, f"its routes can't be watched: {error}") from None
 
 

@@ -19,11 +19,11 @@ def near_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     for each in known:
         by_plain.setdefault(_plain(each), []).append(each)
     plain_name = _plain(name)
+    if plain_name in by_plain and name not in by_plain[plain_name]:
+        return by_plain[plain_name][:most]
     from difflib import get_close_matches  # only a name that is not known needs it
 
     alike = _ALIKE_IF_SHORT if len(plain_name) <= _SHORT else _ALIKE
-    if plain_name in by_plain and name not in by_plain[plain_name]:
-        return by_plain[plain_name][:most]
     found = get_close_matches(plain_name, by_plain, n=most, cutoff=alike)
     return [each for plain in found for each in by_plain[plain]][:most]
 

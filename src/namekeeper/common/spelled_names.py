@@ -100,11 +100,10 @@ def _explained(function: FunctionType, owner: str, settings: type | None) -> Cal
 def _refuse_unknown(what: str, given: Iterable[str], known: Sequence[str], settings: type | None) -> None:
     """Raise the TypeError for an argument that is not known; return if all are: another thing failed."""
     for name in unknown_names(given, known):
-        near = near_names(name, getattr(settings, "__struct_fields__", ()), most=1)
-        if hint := did_you_mean(name, known):
-            pass
-        elif settings is not None and near:
-            hint = f": did you mean {what}({settings.__name__}({near[0]}=...))?"
-        elif known:
+        hint = did_you_mean(name, known)
+        if not hint and settings is not None:
+            near = near_names(name, getattr(settings, "__struct_fields__", ()), most=1)
+            hint = f": did you mean {what}({settings.__name__}({near[0]}=...))?" if near else ""
+        if not hint and known:
             hint = f": it has {', '.join(known)}"
         raise TypeError(f"{what} has no argument {name!r}{hint}") from None

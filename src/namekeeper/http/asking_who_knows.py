@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from namekeeper.errors import RemotingConnectError, RemotingError
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress
@@ -52,7 +53,7 @@ async def _ask(page: PageAddress, topic: str, token: str, tls: Tls | None) -> Wh
         if answer.status != 200:
             raise RemotingError(addr, f"refused: {answer.text} (HTTP {answer.status})")
         return msgspec.json.decode(answer.body, type=WhoKnows)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, *UNREADABLE_JSON) as error:
         raise RemotingConnectError(
             addr, f"can't be asked: {error}; is that its port for operators (httpPort)?"
         ) from None

@@ -132,7 +132,7 @@ def problem_with_host_name(name: str) -> str | None:
         return None
     if "*" in name:
         return f"{name} is no host name: write each name, * stands for none"
-    meant = _host_of(name.partition("://")[2].partition("/")[0] if "://" in name else name.partition("/")[0])
+    meant = _host_of(name.rpartition("://")[2].partition("/")[0])
     if meant == name.lower():
         return None
     return f"{name} is no host name" + (f": write {meant}" if meant else "")

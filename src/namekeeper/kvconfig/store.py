@@ -6,6 +6,7 @@ from types import MappingProxyType
 import msgspec
 
 from namekeeper.errors import ConfigError, RequestError
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.route.events import KvChanged
 from namekeeper.wire.codes import ResponseCode
 
@@ -140,7 +141,7 @@ class KvConfigStore:
             return cls()
         try:
             file = msgspec.json.decode(data, type=KvConfigFile)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE_JSON as error:
             file = _read_leniently(data, lenient, error)
         return cls({
             namespace: {key: value for key, value in (entries or {}).items() if value is not None}

@@ -35,9 +35,14 @@ class Resolver:
         await self._slots.acquire()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[str]] = loop.create_future()
-        threading.Thread(
+        thread = threading.Thread(
             target=self._look_up, args=(host, loop, answer), name="resolver", daemon=True
-        ).start()
+        )
+        try:
+            thread.start()
+        except RuntimeError as error:  # no more threads
+            self._slots.release()
+            raise OSError(str(error)) from None
         return await answer
 
     async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[dict[str, Any]]:

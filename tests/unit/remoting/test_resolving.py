@@ -106,3 +106,20 @@ def test_the_end_of_the_loop_does_not_wait_for_a_slow_name(
     ended.join(10 * PATIENCE)
     assert not ended.is_alive()
     assert names.asked == ["slow"]
+
+
+@both_loops
+async def test_names_that_get_no_thread_leave_the_others_their_slots(
+    names: SlowNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    resolver = Resolver()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(NAMES_AT_ONCE + 1):
+            with pytest.raises(OSError, match="can't start new thread"):
+                await resolver.addresses("some.name")
+    names.answers.set()
+    assert await resolver.addresses("some.name") == ["fe80::1%7", "10.0.0.1"]

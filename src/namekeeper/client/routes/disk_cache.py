@@ -5,10 +5,11 @@ import logging
 from collections.abc import Mapping
 
 import xxhash
-from msgspec import MsgspecError, Struct, json
+from msgspec import Struct, json
 
 from namekeeper.errors import RequestError
 from namekeeper.files import read_own_file, replace_own_file
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.messages.bodies import decode_topic_route, encode_topic_route
 from namekeeper.model.route import TopicRouteData
 
@@ -92,7 +93,7 @@ def _read(path: str) -> dict[str, str]:
         if data is None:
             return {}
         file = json.decode(data, type=_SavedRoutes)
-    except (OSError, MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, *UNREADABLE_JSON) as error:
         _log.warning("saved routes in %s can't be used: %s; they are written anew", path, error)
         return {}
     if file.format != _FORMAT or file.digest != _digest(file.routes):

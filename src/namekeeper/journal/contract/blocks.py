@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct, structs
 
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.checksum import is_right
 from namekeeper.journal.contract.lines import LINE_LIMIT, Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
@@ -221,7 +222,7 @@ def _summary_at(file: _Packed, segment: SegmentName) -> tuple[BlockSummary | Non
         return None, 0
     try:
         summary = _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_JSON:
         return None, 0
     is_block = summary.version == _VERSION and _TRAILER.size <= summary.size <= BLOCK_TEXT_BYTES
     return (summary if is_block else None), at

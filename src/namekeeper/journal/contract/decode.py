@@ -13,6 +13,7 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct
 
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.blocks import Block, BlockSummary
 from namekeeper.journal.contract.lines import SHORT_BYTES, Line, foreign_to, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -185,7 +186,7 @@ class RecordReader:
             data = only_rows_of(data, self._name)
         try:
             record = self._decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE_JSON as error:
             return self._envelope(line, str(error))
         wanted = self._wanted
         if wanted is not None and type(record) is TopicQueues and record.broker_name != wanted:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.checksum import Checksum, check_line, is_right
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record
@@ -86,7 +87,7 @@ def read_envelope(line: Line, segment: SegmentName | None = None) -> Envelope | 
         return line.problem
     try:
         envelope = msgspec.json.decode(line.data, type=Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE_JSON as error:
         if not line.data.strip(b"\0"):
             return f"{len(line.data)} NUL bytes" if line.data else "empty"
         return f"no record: {error}"

@@ -6,6 +6,7 @@ from operator import attrgetter
 import msgspec
 from msgspec import Struct
 
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.lines import Line
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
@@ -29,7 +30,7 @@ def skipped_records(lines: Sequence[Line], segment: SegmentName) -> SkippedRecor
     """
     try:
         envelopes = _decoder.decode_lines(b"\n".join([line.data for line in lines]))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_JSON:
         return None
     if len(envelopes) != len(lines) or set(map(_same, envelopes)) != {_own_change_of(segment)}:
         return None

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from namekeeper.files import FILE_BYTES, Os, read_own_file, replace_own_file
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.model.broker import BrokerKey
 
 __all__ = ["HEARD_FILE", "HeardTimes", "load_heard", "save_heard"]
@@ -64,5 +65,5 @@ def load_heard(folder: str, *, system: Os = os) -> HeardTimes:
     try:
         data = read_own_file(str(Path(folder) / HEARD_FILE), limit=FILE_BYTES, system=system)
         return NOBODY if data is None else msgspec.json.decode(data, type=HeardTimes)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, *UNREADABLE_JSON):
         return NOBODY

@@ -7,6 +7,7 @@ import msgspec
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os, read_own_file, replace_own_file
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.names import is_valid_id
 
 __all__ = ["IDENTITY_FILE", "Identity", "is_valid", "load_identity", "save_identity"]
@@ -41,7 +42,7 @@ def load_identity(folder: str, *, system: Os = os) -> Identity | None:
         return None
     try:
         identity = msgspec.json.decode(data, type=Identity)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE_JSON as error:
         raise JournalError(_invalid(path, str(error))) from None
     if not is_valid(identity):
         raise JournalError(_invalid(path, "the id or the UUID has a wrong form"))

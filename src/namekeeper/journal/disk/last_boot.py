@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from namekeeper.files import Os, read_own_file, replace_own_file
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.checksum import Checksum, check_line, with_checksum
 from namekeeper.journal.disk.identity import Identity, is_valid
 
@@ -58,7 +59,7 @@ def load_last_boot(folder: str, *, system: Os = os) -> LastBoot | None:
             return None
         line = data.removesuffix(b"\n")
         last = msgspec.json.decode(line, type=LastBoot)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, *UNREADABLE_JSON):
         return DAMAGED
     if check_line(line) is not Checksum.RIGHT or not is_valid(last.identity):
         return DAMAGED

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from namekeeper.files import Os, read_own_file, replace_own_file
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.route.missing import MissingRows
 
 __all__ = ["MISSING_FILE", "load_missing", "save_missing"]
@@ -30,5 +31,5 @@ def load_missing(folder: str, *, system: Os = os) -> MissingRows:
     try:
         data = read_own_file(str(Path(folder) / MISSING_FILE), system=system)
         return MissingRows([], {}) if data is None else msgspec.json.decode(data, type=MissingRows)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, *UNREADABLE_JSON):
         return MissingRows([], {})

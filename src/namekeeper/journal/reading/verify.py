@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from namekeeper.files import Os
+from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.checksum import Checksum, check_line
 from namekeeper.journal.contract.complete_changes import CompleteChanges
 from namekeeper.journal.contract.lines import Line, read_envelope
@@ -250,7 +251,7 @@ class _Checker:
 def _decode(line: Line, kind: type[T], default: T) -> T:
     try:
         return msgspec.json.decode(line.data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_JSON:
         return default
 
 
