@@ -3,7 +3,6 @@ zone data and a host name that leads nowhere. Needs root, which makes such a hos
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.running import BIN
+from tests.support.system.namespaces import why_no_namespaces
 from tests.support.system.processes import eventually
 from tests.support.system.waiting import PATIENCE
 
@@ -51,13 +51,8 @@ asyncio.run(main(sys.argv[1]))
 
 def why_not() -> str:
     """Why such a host can't be made here; empty if it can."""
-    if os.getuid() != 0:
-        return "needs root"
-    if shutil.which("unshare") is None:
-        return "needs unshare"
-    probe = [*UNSHARE, "sh", "-ec", "mount --make-rprivate /; exec unshare --user --map-user=54321 true"]
-    done = subprocess.run(probe, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
-    return f"no namespaces: {done.stderr.strip()}" if done.returncode else ""
+    probe = "mount --make-rprivate /; exec unshare --user --map-user=54321 true"
+    return why_no_namespaces(("unshare",), [*UNSHARE, "sh", "-ec", probe])
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.running import BOOT
+from tests.support.system.namespaces import why_no_namespaces
 from tests.support.system.processes import Process
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import ask
@@ -111,15 +111,8 @@ IMAGE = read_image((REPOSITORY / "deploy" / "Containerfile").read_text())
 
 def why_not() -> str:
     """Why such a root can't be made here; empty if it can."""
-    if os.getuid() != 0:
-        return "needs root"
-    if missing := [
-        each for each in ("unshare", "nsenter", "setpriv", "useradd") if shutil.which(each) is None
-    ]:
-        return f"needs {' and '.join(missing)}"
-    probe = ["unshare", "--mount", "mount", "--make-rprivate", "/"]
-    done = subprocess.run(probe, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
-    return f"no namespaces: {done.stderr.strip()}" if done.returncode else ""
+    programs = ("unshare", "nsenter", "setpriv", "useradd")
+    return why_no_namespaces(programs, ["unshare", "--mount", "mount", "--make-rprivate", "/"])
 
 
 @pytest.fixture(scope="module", autouse=True)
