@@ -14,7 +14,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help chart crds apiserver setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks soak fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart crds apiserver setup setup-pipeline dev demo demo-java test test-long pages peers interop spark spark-long differential attacks soak fuzz branches mutants mutants-sql mutants-generated mutants-native compiled fuzz-native fuzz-native-compiled sanitize-native native native-alone native-install native-installed native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container docs bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -65,10 +65,13 @@ test-long: $(VENV)/.test ## tests of which `make test` takes only a seed or a sa
 pages: $(VENV)/.test ## the console and the report in a browser (needs chromium)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/browser $(ARGS)
 
+peers: $(VENV)/.test ## fetch Java's releases and build the clients for interop, which else does it on its way
+	$(BIN)/python -m tests.interop.peers
+
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
 	$(BIN)/python -m pytest $(SPREAD) -m interop tests/interop tests/unit/cli tests/differential $(ARGS)
 
-build/native/.built: native/Cargo.toml native/pyproject.toml $(wildcard native/src/*.rs) | $(VENV)/.dev
+build/native/.built: native/Cargo.toml native/pyproject.toml native/namekeeper_front.pyi $(wildcard native/src/*.rs) | $(VENV)/.dev
 	rm -rf build/native
 	cd native && cargo test --no-default-features --no-run
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/native ./native
@@ -96,12 +99,19 @@ native-wheels: $(VENV)/.dev ## wheels for x86_64 and aarch64, glibc and musl, in
 	$(PIP) --group native-wheels
 	$(BIN)/python -m tests.release.front_wheels $(ARGS)
 
-native: build/native/.built ## the native front: its tests, both wheels in an empty environment, the server's tests with it
+native: native-alone native-install ## the native front: its tests, both wheels in an empty environment, the server's tests with it
+	$(MAKE) native-installed
+
+native-alone: build/native/.built
 	cd native && cargo test --no-default-features
 	cd benchmarks/load/compiled && cargo check --quiet --target-dir ../../../build/bench/compiled
-	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall build/native/*.whl
-	$(BIN)/python -c 'import namekeeper_front'
 	$(BIN)/python -m tests.release.front
+
+native-install: build/native/.built
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall build/native/*.whl
+
+native-installed:
+	MYPYPATH=native $(BIN)/python -m mypy.stubtest namekeeper_front --allowlist tests/native/stub_allowlist.txt
 	$(BIN)/python -m pytest $(SPREAD) tests/native tests/unit/app/test_linearizability.py tests/unit/app/test_stats.py \
 	    tests/unit/remoting/test_front.py tests/unit/remoting/test_lending.py tests/process/test_linearizability.py $(ARGS)
 
@@ -112,10 +122,18 @@ COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cdeb
     -Cllvm-args=-sanitizer-coverage-trace-compares
 HOST = $(shell PATH='$(PATH)' rustc -vV | sed -n 's/^host: //p')
 
-fuzz-native: ## libFuzzer and AddressSanitizer over the native front (needs cargo and c++); ARGS are libFuzzer's
-	cd native/fuzz && cargo test --release --quiet --target-dir ../../build/native-fuzz
+compiled: build/crds/.made ## what Go and Rust compile for the tests and `make lint`; needs no .venv
+	cd native && cargo test --no-default-features --no-run
+	$(PYTHON) -m tests.prose --build
+	$(MAKE) fuzz-native-compiled
+
+fuzz-native-compiled:
+	cd native/fuzz && cargo test --release --quiet --no-run --target-dir ../../build/native-fuzz
 	cd native/fuzz && $(SANITIZED)='-Zsanitizer=address $(COVERAGE)' cargo build --release --quiet --features fuzzer \
 	    --target $(HOST) --target-dir ../../build/native-fuzz
+
+fuzz-native: fuzz-native-compiled ## libFuzzer and AddressSanitizer over the native front (needs cargo and c++); ARGS are libFuzzer's
+	cd native/fuzz && cargo test --release --quiet --target-dir ../../build/native-fuzz
 	for name in frames stream; do mkdir -p build/native-fuzz/found/$$name && \
 	    build/native-fuzz/$(HOST)/release/$$name -artifact_prefix=build/native-fuzz/ -max_len=4096 -timeout=60 \
 	    $(or $(ARGS),-max_total_time=60) build/native-fuzz/found/$$name native/fuzz/seeds/$$name || exit 1; done
@@ -148,7 +166,7 @@ spark-long: $(VENV)/.test ## what of them is too much for CI: runs that are kill
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
 	$(BIN)/python -m tests.differential $(ARGS)
 
-attacks: $(VENV)/.test ## what one or a few peers can do to a server: memory, look-ups, stop, recovery
+attacks: $(VENV)/.test ## what one or a few peers can do to a server: memory, lookups, stop, recovery
 	$(BIN)/python -m tests.attacks $(ARGS)
 
 soak: $(VENV)/.test ## an hour of one server under load, or ARGS='--seconds N': memory, descriptors, threads stay flat
@@ -163,9 +181,28 @@ mutants-sql: $(VENV)/.test ## the same for the SQL of the pipeline alone, by nam
 mutants-native: $(VENV)/.test ## the same for the native front, by its own tests (needs cargo)
 	$(BIN)/python -m tests.mutants.native $(ARGS)
 
+$(VENV)/.mutation: $(VENV)/.test
+	@echo 'Installing mutmut in .venv'
+	$(PIP) --group mutation
+	@touch $@
+
+mutants-generated: $(VENV)/.mutation ## mutants that mutmut makes of the pure core: each caught, or in tests/mutants/survivors
+	$(BIN)/python -m tests.mutants.generated $(ARGS)
+
+branches: $(VENV)/.test ## branch coverage of each package by the unit tests, not below its floor; ARGS=--write sets floors
+	$(BIN)/python -m tests.branches $(ARGS)
+
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 	$(BIN)/python -m tests.mutants $(ARGS)
 	$(BIN)/python -m tests.mutants.sql $(ARGS)
+
+$(VENV)/.docs: $(VENV)/.setup
+	@echo 'Installing what makes the site of the documents in .venv'
+	$(PIP) --group docs
+	@touch $@
+
+docs: $(VENV)/.docs ## the documents as a site with search and an API reference, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 nightly: ## what is too deep for CI: all mutants, long law, whole differential and fuzzing runs
 	.ci/nightly
@@ -191,8 +228,9 @@ bench-pipeline: $(VENV)/.test ## the pipeline beside Spark's bare parse-and-writ
 fmt: $(VENV)/.dev ## format and sort
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-lint: $(VENV)/.dev ## style
+lint: $(VENV)/.dev ## style, and prose if Go is there
 	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+	$(BIN)/python -m tests.prose
 
 types: $(VENV)/.dev ## types
 	$(BIN)/mypy

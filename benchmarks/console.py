@@ -16,8 +16,9 @@ import msgspec
 
 from benchmarks.why import BEGIN, DAY_MS, MINUTE_MS, JournalFile
 from namekeeper.clock import SystemClock
-from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.console.histories import Histories
 from namekeeper.console.views import ConsoleViews
+from namekeeper.history.sources.journal import JournalSource
 from namekeeper.journal.reading.reader import FoundJournal
 
 BROKERS, TOPICS, DAYS, CHANGES_A_DAY = 4, 20_000, 30, 100
@@ -34,9 +35,9 @@ def main() -> int:
     days = parser.parse_args().days
     with tempfile.TemporaryDirectory() as name:
         journal = make_month(Path(name) / "journal", days)
-        histories = Histories([JournalHistory(FoundJournal(str(journal.folder)))])
+        histories = Histories([JournalSource([FoundJournal(str(journal.folder))])])
         began = time.perf_counter()
-        histories.read(histories.sources[0])
+        histories.read(histories.all[0])
         print(f"reading {journal.records:,} records: {time.perf_counter() - began:.1f} s")
         print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB at most")
         views = ConsoleViews(histories, None, SystemClock())

@@ -63,7 +63,7 @@ def topics_that_lost_brokers(
 
     Returns:
         topic, times, with_broker (how many of them because the whole broker name went), last_at, last_broker,
-        last_cause, in_vain (look-ups without an answer meanwhile), clients (their languages).
+        last_cause, in_vain (lookups without an answer meanwhile), clients (their languages).
     """
     # One reader for all tables: they are of the same instant, also while a run writes.
     tables = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse

@@ -1,10 +1,11 @@
 """Guards that hold for every test: nothing blocks a loop, nothing fails unseen, no thread is left behind."""
 
+import gc
 import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from namekeeper.config.settings import SPECS
 from tests.support.server.front import lend_early
+from tests.support.system.loops import CHECKED
 
 __all__: list[str] = []
 
@@ -37,6 +39,17 @@ lend_early()
 def pytest_configure() -> None:
     """Let SIGTERM end a run as Ctrl-C does, so that the servers that it started end too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector: they stay until the end, and it would go through all of them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -80,18 +93,20 @@ def anyio_backend() -> tuple[str, dict[str, Any]]:
 
     Tests that must hold on uvloop too are marked with `tests.support.system.loops.both_loops`.
     """
-    return ("asyncio", {"debug": True})
+    return CHECKED
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def no_blocking_call() -> Iterator[BlockBuster]:
     """Fail a test in which our code blocks a running loop; a test itself may read and write files.
 
-    So may a finalizer: it runs wherever garbage happens to be collected.
+    So may a finalizer: it runs wherever garbage happens to be collected. Once for all tests, because to wrap every
+    blocking function takes longer than most tests.
     """
     with blockbuster_ctx("namekeeper") as blockbuster:
         for function in blockbuster.functions.values():
             function.can_block_in("weakref.py", "__call__")
+            function.can_block_in("coverage/collector.py", "lock_data")  # of `make branches`
         yield blockbuster
 
 

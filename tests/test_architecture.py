@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -15,12 +16,10 @@ MODULES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob(
 PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 
 TESTED_ELSEWHERE = {
-    "lookup_cache/front_store.py": (
-        "a protocol; who decides what it answers has the tests",
-        "tests/unit/lookup_cache/test_topic_answers.py",
+    "lookup_cache/answer_store.py": (
+        "protocols; who decides what is dropped has the tests",
+        "tests/unit/processor/test_forgetting.py",
     ),
-    "answers/verdict.py": ("values; what makes them has the tests", "tests/unit/answers/test_explain.py"),
-    "pipeline/answers/warehouse.py": ("opens tables that Spark reads", "tests/spark/test_answers.py"),
     "pipeline/answers/spark_tables.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/gold/build.py": (
         "the steps on Spark; the steps themselves have theirs",
@@ -40,20 +39,14 @@ TESTED_ELSEWHERE = {
         "tests/process/running.py",
     ),
     "cli/demo/command.py": ("CI runs the command, and looks at how it ends", ".ci/run"),
-    "cli/demo/console.py": (
-        "a part of the demo, where somebody watches",
-        "tests/process/test_demo_console.py",
-    ),
     "cli/demo/history.py": ("a part of the demo", ".ci/run"),
     "cli/demo/incident.py": ("a part of the demo", ".ci/run"),
     "cli/demo/servers.py": ("a part of the demo", ".ci/run"),
     "cli/demo/show.py": ("a part of the demo", ".ci/run"),
-    "app/run.py": ("a process from start to exit status", "tests/process/test_start.py"),
     "clock.py": (
         "two calls of the system; every server that runs as a process uses it",
         "tests/process/test_start.py",
     ),
-    "errors.py": ("values; who raises them asserts what they say", "tests/unit/remoting/test_client.py"),
     "journal/queue/messages.py": (
         "plain values; the writer makes them and the journal handles them",
         "tests/unit/journal/disk/test_writer.py",
@@ -61,18 +54,6 @@ TESTED_ELSEWHERE = {
     "journal/recording/source.py": (
         "functions of the server; the recorder is made with them",
         "tests/unit/journal/recording/test_recorder.py",
-    ),
-    "journal/settings.py": (
-        "plain values; the two halves of the journal are made with them",
-        "tests/unit/journal/disk/test_writer.py",
-    ),
-    "http/stats.py": (
-        "plain values; who fills them and who shows them have the tests",
-        "tests/unit/app/test_stats.py",
-    ),
-    "pipeline/errors.py": (
-        "values; who raises them asserts what they say",
-        "tests/unit/pipeline/test_run.py",
     ),
     "pipeline/ingest/facts.py": (
         "SQL; each table is compared with a plain loop",
@@ -85,10 +66,54 @@ TESTED_ELSEWHERE = {
     "pipeline/ingest/records.py": ("needs Spark", "tests/spark/test_ingest.py"),
     "pipeline/ingest/staging.py": ("needs Spark", "tests/spark/test_ingest.py"),
 }
-"""Modules without a test module of their own: why, and the file that goes through them instead."""
+"""Modules that no test of their package imports: why, and the file that goes through them instead."""
 
 MAX_LINES = 500
 """Of a module. One idea may need this much; a longer module holds two."""
+
+FRAGMENT_LINES = 80
+"""A module of at most so many lines with one importer is a fragment, unless `FRAGMENTS` has the reason."""
+
+HISTORY = "its place follows from history as one package, which is being made of answers, console and journal.reading"
+FRAGMENTS = {
+    "pipeline/signals.py": "handlers of the operating system's signals; a run knows nothing of them",
+    "answers/from_rows.py": "pure; the command that asks a warehouse is the edge",
+    "answers/refusals.py": HISTORY,
+    "answers/replayed.py": HISTORY,
+    "answers/restart.py": HISTORY,
+    "console/difference.py": HISTORY,
+    "console/evidence_links.py": HISTORY,
+    "console/search.py": HISTORY,
+    "console/warehouse_history.py": "asks the pipeline; history imports nothing of it, and the command opens the tables",
+    "journal/reading/block_check.py": HISTORY,
+    "journal/reading/intact_records.py": HISTORY,
+    "journal/reading/last_heard.py": HISTORY,
+    "broker/system_topics.py": "data: the topics of each release of RocketMQ; the registrar knows no release",
+    "cli/main.py": "the entry point of the scripts; it imports nothing but the command that was asked for",
+    "journal/contract/narrow.py": "cuts bytes before they are decoded; the decoder knows no bytes",
+    "journal/recording/checkpoint.py": "makes a checkpoint of a snapshot; the recorder makes records of events",
+    "journal/recording/lookups.py": "makes records of counts; the recorder decides when",
+    "messages/queue_specs.py": "caches of the process with limits of their own; both forms of a body use them",
+    "pipeline/answers/spark_tables.py": "imports Spark; who asks DuckDB must not",
+    "pipeline/checks/files.py": "one of the checks of a warehouse, beside the others",
+    "pipeline/duck_sql.py": "a translator of SQL, without a connection",
+    "pipeline/gold/concurrency.py": "threads, without Spark",
+    "pipeline/gold/gold_graph.py": "which queries there are and their order, without an engine",
+    "pipeline/ingest/checksum.py": "a text of SQL, without Spark",
+    "pipeline/ingest/rebuilding.py": "makes a lost ledger again, which a usual run must not do",
+    "pipeline/ingest/sorting.py": "decides without Spark what is clean; the batch runs on Spark",
+    "pipeline/java_settings.py": "text for Java, without Spark",
+    "pipeline/package.py": "makes the zip, which needs no Spark",
+    "pipeline/remote.py": "asks a socket; Spark itself would try for ten minutes",
+    "pipeline/report/query.py": "questions to a warehouse; the command line has the options",
+    "pipeline/report/sections/flaps.py": "one section of the report, beside the others",
+    "pipeline/report/sections/topics.py": "one section of the report, beside the others",
+    "pipeline/report/sections/unknown_topics.py": "one section of the report, beside the others",
+    "pipeline/units.py": "units by the names of columns, for the page that lists tables",
+    "remoting/self_signed.py": "imports a library for certificates, which a server with certificates never loads",
+    "wire/rocketmq_header.py": "one of two forms of a header; the other has its module, too",
+}
+"""Small modules that only one module imports, and why each is a module."""
 
 PASSED_ON = {"wire/fastjson.py": {"DialectError"}}
 """Public names that a module has from a neighbour: what reading raises belongs to who offers the reading."""
@@ -129,9 +154,38 @@ def dotted(module: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def has_test_module(module: str) -> bool:
+@cache
+def imported_by_tests(folder: Path) -> frozenset[str]:
+    """What the tests of one folder import."""
+    return frozenset(name for path in folder.glob("*.py") for name in imports_of(ast.parse(path.read_text())))
+
+
+def is_tested(module: str) -> bool:
+    """Whether a test of its package imports it, or has its name: commands are imported when they are run."""
     path = Path(module)
-    return (TESTS / "unit" / path.parent / f"test_{path.name}").is_file()
+    folder = TESTS / "unit" / path.parent
+    return dotted(module) in imported_by_tests(folder) or (folder / f"test_{path.name}").is_file()
+
+
+def imports_of(tree: ast.Module) -> set[str]:
+    """Modules that it imports anywhere; of `from a import b` both a and a.b, as b may be a module."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+@cache
+def importers() -> dict[str, set[str]]:
+    """Module -> modules that import it."""
+    found: dict[str, set[str]] = {dotted(module): set() for module in MODULES}
+    for module in MODULES:
+        for name in imports_of(tree_of(module)) & found.keys() - {dotted(module)}:
+            found[name].add(module)
+    return found
 
 
 def imported_packages(module: str) -> set[str]:
@@ -185,9 +239,22 @@ def lines_of(module: str) -> int:
     return (SOURCES / module).read_text().count("\n")
 
 
-def test_every_module_has_a_test_module_or_a_reason():
-    without = {module for module in MODULES if module not in PACKAGES and not has_test_module(module)}
+def test_every_module_is_tested_in_its_package_or_has_a_reason():
+    """Tests follow ideas: a test module may be about several modules, or about a part of one."""
+    without = {module for module in MODULES if module not in PACKAGES and not is_tested(module)}
     assert without == set(TESTED_ELSEWHERE)
+
+
+def test_a_small_module_with_one_importer_has_a_reason():
+    """Otherwise it is a part of its importer, and belongs there."""
+    fragments = {
+        module
+        for module in MODULES
+        if module not in PACKAGES
+        and lines_of(module) <= FRAGMENT_LINES
+        and len(importers()[dotted(module)]) == 1
+    }
+    assert fragments == set(FRAGMENTS)
 
 
 def test_the_elsewhere_is_there():
@@ -259,3 +326,10 @@ def test_the_pipeline_imports_nothing_of_ours_but_the_common_package():
                 module,
                 ours,
             )
+
+
+def test_the_architecture_page_names_every_package():
+    page = (ROOT / "docs" / "discussion" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (`.*`) \| [^|]* \|$", page, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {path.parent.name for path in SOURCES.glob("*/__init__.py")}

@@ -137,16 +137,30 @@ def short_limits(node: ast.AST) -> Iterator[int]:
 
 
 def is_virtual(function: ast.AST) -> bool:
+    return any(map(names_virtual_time, getattr(function, "decorator_list", [])))
+
+
+def is_all_virtual(module: ast.Module) -> bool:
+    """Whether the module marks all of its tests: `pytestmark = virtual_time`."""
     return any(
-        isinstance(each, ast.Name) and each.id == "virtual_time"
-        for each in getattr(function, "decorator_list", [])
+        isinstance(each, ast.Assign)
+        and [getattr(target, "id", "") for target in each.targets] == ["pytestmark"]
+        and names_virtual_time(each.value)
+        for each in module.body
     )
+
+
+def names_virtual_time(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "virtual_time"
 
 
 def found_in(source: str) -> list[str]:
     """The tests of a file that depend on real time, each with the line."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
+    found: list[str] = []
+    module = ast.parse(source)
+    if is_all_virtual(module):
+        return found
+    for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_virtual(node):
             lines = [*timed_assertions(node), *asserted_sleeps(node)]
             if node.name.startswith("test_") and isinstance(node, ast.AsyncFunctionDef):
@@ -189,3 +203,4 @@ def test_no_test_depends_on_real_time():
 def test_each_kind_is_found(body, count):
     assert len(found_in(f"async def test_it():\n    {body}\n")) == count
     assert found_in(f"@virtual_time\nasync def test_it():\n    {body}\n") == []
+    assert found_in(f"pytestmark = virtual_time\nasync def test_it():\n    {body}\n") == []

@@ -107,12 +107,11 @@ def modules() -> Iterator[str]:
             yield path.relative_to(SOURCES).as_posix()
 
 
-@pytest.mark.parametrize("module", sorted(set(modules()) - TABLE_MODULES))
-def test_only_the_tables_change_their_rows(module):
-    lines = writers((SOURCES / module).read_text())
-    assert not lines, (
-        f"{module} changes a table on lines {lines}: describe it as an event for RouteTables.apply"
-    )
+def test_only_the_tables_change_their_rows():
+    searched = set(modules()) - TABLE_MODULES
+    assert len(searched) > 100
+    found = {module: lines for module in searched if (lines := writers((SOURCES / module).read_text()))}
+    assert found == {}, "lines that change a table: describe the change as an event for RouteTables.apply"
 
 
 @pytest.mark.parametrize("module", sorted(TABLE_MODULES))

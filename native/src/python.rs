@@ -30,7 +30,7 @@ impl PyFront {
     }
 
     /// Serve the socket of a descriptor, which stays the caller's, under a number until it is returned.
-    fn lend(&self, py: Python<'_>, id: usize, descriptor: i32) -> PyResult<()> {
+    fn lend(&self, py: Python<'_>, loan: usize, descriptor: i32) -> PyResult<()> {
         if descriptor < 0 {
             return Err(PyOSError::new_err("no descriptor"));
         }
@@ -39,13 +39,13 @@ impl PyFront {
         #[allow(unsafe_code)]
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
         let own = borrowed.try_clone_to_owned()?;
-        py.allow_threads(|| self.front.lend(id, own))?;
+        py.allow_threads(|| self.front.lend(loan, own))?;
         Ok(())
     }
 
     /// End a loan now: (id, unread, unsent, bytes in, bytes out, broken); None if there is none.
-    fn take_back<'py>(&self, py: Python<'py>, id: usize) -> Option<ReturnedTuple<'py>> {
-        py.allow_threads(|| self.front.take_back(id)).map(|returned| as_tuple(py, &returned))
+    fn take_back<'py>(&self, py: Python<'py>, loan: usize) -> Option<ReturnedTuple<'py>> {
+        py.allow_threads(|| self.front.take_back(loan)).map(|returned| as_tuple(py, &returned))
     }
 
     /// Sockets that came back since the last call, as `take_back` has them.
@@ -126,13 +126,11 @@ fn read_header(header: &[u8], is_binary: bool) -> Option<(&str, bool, u32)> {
     header::read(form, header).map(|look_up| (look_up.topic, look_up.standard, look_up.opaque))
 }
 
-/// Number of the calls above. It grows when one of them changes; the server uses only the number that it knows.
-const INTERFACE: u32 = 6;
-
 /// Answers known look-ups beside the interpreter.
 #[pymodule]
 fn namekeeper_front(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("INTERFACE", INTERFACE)?;
+    // The server uses only the front of its own version: both are released together.
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(read_header, module)?)?;
     module.add_class::<PyFront>()
 }

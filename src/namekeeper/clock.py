@@ -28,7 +28,7 @@ class SystemClock:
 
 
 def machine_boot() -> str:
-    """What tells this run of the machine, and of its monotonic clock, from others; empty if unknown."""
+    """Return an identifier of this run of the machine and its monotonic clock; empty if unknown."""
     try:
         return BOOT_ID.read_text().strip()
     except OSError:

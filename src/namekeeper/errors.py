@@ -3,8 +3,8 @@
 NamekeeperError
 ├── ProtocolError          bytes that break the remoting protocol; the connection is closed
 ├── RequestError           a well-formed request that can't be served; carries the response's code and remark
-├── ConfigError            configuration, a file or a flag that can't be used; says what to do about it
-├── JournalError           a folder that can't be used as a journal; says what to do about it
+├── ConfigError            configuration, a file or a flag that can't be used; the message says what to do
+├── JournalError           a folder that can't be used as a journal; the message says what to do
 ├── RouteDataError         a route, as a name server answered it, that can't be turned into queues
 ├── TopicNameError         a topic name that RocketMQ forbids
 ├── NoRouteError           a topic that has no route, or none of the kind that is needed

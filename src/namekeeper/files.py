@@ -53,7 +53,7 @@ each), a `topics.json` of 100,000 topics, and the times at which 100,000 brokers
 SMALL_FILE_BYTES = 4 << 20
 """Largest file of settings, rules, keys or certificates: a thousand rules with a hundred names take less."""
 _BLANK = b"\0 \t\r\n"
-"""What a file holds after a loss of power whose content never reached the disk, or that somebody emptied."""
+"""The content of a file that never reached the disk before a loss of power, or that somebody emptied."""
 _TEMPORARY = r"(\.bak)?\.([0-9]{1,10})\.tmp"
 """The suffix that `atomic_replace` adds to the name of a file, before the process number."""
 
@@ -249,11 +249,11 @@ def open_plain_file(path: str, flags: int) -> int:
 
 
 def problem_with(path: str, error: OSError) -> str:
-    """What keeps this user from a file or folder; if permissions do, whose it is and what to run.
+    """Describe the obstacle to a file or folder; for permissions, its owner and the command to run.
 
     Args:
         path: The file or folder that is wanted. It may be missing.
-        error: What the system reported.
+        error: The error that the system reported.
     """
     reason = error.strerror or str(error)
     if error.errno == errno.EROFS:

@@ -5,4 +5,4 @@ import msgspec
 __all__ = ["UNREADABLE_JSON"]
 
 UNREADABLE_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""It is torn or of another form; it has bytes that are not UTF-8; it is nested too deeply."""
+"""Errors of JSON that is torn or of another form, has bytes that are not UTF-8, or is nested too deeply."""

@@ -88,7 +88,7 @@ async def fetch_name_server_addresses(url: str, *, timeout_seconds: float = FETC
 
     Raises:
         ConfigError: no list: no connection, no answer in time, another status than 200, or a page whose
-            first line is none; says which.
+            first line is none; the message says which.
     """
     try:
         async with asyncio.timeout(timeout_seconds):
@@ -131,7 +131,7 @@ class AddressServer:
         self._has_list = False
 
     async def ask(self) -> bool:
-        """Ask once; say whether there was a list. A failure is logged, and kept in `failure`."""
+        """Ask once; return whether there was a list. A failure is logged, and kept in `failure`."""
         try:
             addrs = await self._fetch(self.url)
         except ConfigError as error:

@@ -17,7 +17,8 @@ from itertools import cycle
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tests.attacks.peers import Wire, frame, registration, topics, trusting
+from tests.attacks.peers import Wire, frame, registration, topics
+from tests.support.wire.peer import trusting
 
 __all__ = ["KNOWN_TOPICS", "Sample", "Seen", "stand_by"]
 
@@ -80,13 +81,14 @@ class _Clock:
     """Time, without what was lost because other processes had the processors."""
 
     def __init__(self, server_pid: int) -> None:
-        self._files = Path(f"/proc/{server_pid}/schedstat"), Path("/proc/thread-self/schedstat")
+        self._server = Path(f"/proc/{server_pid}/schedstat")
 
-    def starved(self) -> tuple[float, float]:
-        """Seconds so far in which the server's main thread was ready and did not run, and those of this one."""
+    def starved(self, thread: int | None) -> tuple[float, float]:
+        """Seconds so far in which the server's main thread was ready and did not run, and those of a thread."""
+        files = self._server, Path(f"/proc/self/task/{thread}/schedstat")
         with contextlib.suppress(OSError, IndexError):
-            server, own = (int(file.read_text().split()[1]) / 1e9 for file in self._files)
-            return server, own
+            server, asking = (int(file.read_text().split()[1]) / 1e9 for file in files)
+            return server, asking
         return 0.0, 0.0
 
 
@@ -107,29 +109,35 @@ class _Asker(threading.Thread):
         self._clock = clock
         self._pause = pause
         self._ask = ask
-        self._pending: float | None = None
+        self._pending: tuple[float, tuple[float, float]] | None = None
+        """When the present request began, and what had been lost until then."""
         self.was_answered = threading.Event()
 
     def run(self) -> None:
         while not self._over.is_set():
-            self._pending, starved = time.monotonic(), self._clock.starved()
+            pending = self._pending = time.monotonic(), self._clock.starved(self.native_id)
             try:
                 problem = self._ask()
             except (OSError, urllib.error.URLError) as error:
                 problem = str(error) or type(error).__name__
-            passed = time.monotonic() - self._pending
-            lost = max(after - before for after, before in zip(self._clock.starved(), starved, strict=True))
-            lost = min(passed, max(0.0, lost))
-            self._samples.append(Sample(self._pending, passed - lost, problem, lost))
+            self._samples.append(self._sample(pending, problem))
             self._pending = None
             self.was_answered.set()
             self._over.wait(self._pause)
 
     def give_up(self) -> None:
-        """Count a request that has no answer yet by the time that it waited so far."""
+        """Count a request that has no answer yet by the time that it waited so far, like each other one."""
         pending = self._pending
         if pending is not None and self.is_alive():
-            self._samples.append(Sample(pending, time.monotonic() - pending, ""))
+            self._samples.append(self._sample(pending, ""))
+
+    def _sample(self, pending: tuple[float, tuple[float, float]], problem: str) -> Sample:
+        began, starved = pending
+        passed = time.monotonic() - began
+        now = self._clock.starved(self.native_id)
+        lost = max(after - before for after, before in zip(now, starved, strict=True))
+        lost = min(passed, max(0.0, lost))
+        return Sample(began, passed - lost, problem, lost)
 
 
 class _Kept:

@@ -19,9 +19,9 @@ from tests.attacks.peers import (
     pipelined,
     registration,
     topics,
-    trusting,
     wait_for_the_end,
 )
+from tests.support.wire.peer import trusting
 
 __all__ = [
     "allow_connections",

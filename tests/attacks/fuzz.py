@@ -20,8 +20,8 @@ LOOK_SECONDS = 0.05
 KEPT_SEEDS: tuple[int, ...] = (1,)
 """Mixes that found something once; `--fuzz` without a seed takes them first, then draws others."""
 
-MIXED = tuple(key for key in ROWS if key != "11")
-"""All rows but the one that begins with a file of its own: here all share one server."""
+MIXED = tuple(key for key, row in ROWS.items() if row.can_share)
+"""Here all share one server."""
 
 
 def mixed_row(seconds: float) -> Row:

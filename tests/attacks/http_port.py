@@ -1,30 +1,41 @@
-"""Attacks on the HTTP port: slow senders, readers that do not read, one greedy host, compressed bodies, TLS.
+"""Attacks on the HTTP port: slow senders, readers that do not read, greedy hosts, compressed bodies, TLS.
 
-All come from the host of the probes, as if both were behind one proxy, but for that of the greedy host.
+All come from the host of the probes, as if both were behind one proxy, but for those of greedy hosts. Where the
+port has TLS the attackers complete the handshake first.
 """
 
 import contextlib
 import select
 import socket
+import ssl
+import struct
 import threading
 import urllib.request
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tests.attacks.crowds import allow_connections, client_hello
-from tests.attacks.peers import Target
+from tests.attacks.peers import Target, write_down
+from tests.support.wire.peer import trusting
 
 __all__ = [
     "hang_in_handshakes",
     "leave_heads_unfinished",
     "never_read_pages",
     "other_hosts_were_kept_out",
+    "send_bytes_in_tiny_records",
+    "send_frames_in_tiny_records",
     "send_gzip_bombs",
     "send_heads_without_bodies",
+    "send_slowly",
     "take_all_slots",
 ]
 
 GREEDY_HOST = "127.0.0.2"
+TRUSTING = trusting()
+RECORDS = 9_000
+FRAME_BYTES = 1 << 20
 KEPT_OUT_FILE = "kept-out"
 BOMB_MIB = 60
 """Packed, it is no larger than a whole request may be."""
@@ -49,6 +60,12 @@ def leave_heads_unfinished(target: Target) -> None:
     _stay(target, 300, [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b""])
 
 
+def send_slowly(target: Target) -> None:
+    """Do both: half of the peers send no end of a head, the others no body."""
+    begin = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+    _stay(target, 300, [begin, _head("POST /api/login", "Content-Length: 10"), b""])
+
+
 def never_read_pages(target: Target) -> None:
     """Ask for pages, files of the journal and streams, and read nothing."""
     journal = [f"/journal/{file.name}" for file in (target.folder / "journal").glob("*.jsonl*")]
@@ -62,17 +79,57 @@ def take_all_slots(target: Target) -> None:
     _stay(target, 600, [*requests, b"GET /status HTTP/1.1\r\n"], host=GREEDY_HOST)
 
 
+def send_bytes_in_tiny_records(target: Target) -> None:
+    """Send requests that are too long over many connections at once, each byte in a TLS record of its own."""
+    _send_tiny_records(target, target.http_port, _head("GET /status", "X: ")[:-4])
+
+
+def send_frames_in_tiny_records(target: Target) -> None:
+    """Do the same on the protocol port, with the begin of a large frame."""
+    _send_tiny_records(target, target.port, struct.pack(">II", FRAME_BYTES, FRAME_BYTES // 2))
+
+
+def _send_tiny_records(target: Target, port: int, begin: bytes) -> None:
+    while True:
+        with contextlib.ExitStack() as stack:
+            prepared = [_tiny_records(stack, port, begin) for _ in range(target.times(64))]
+            for connection, data in prepared:
+                with contextlib.suppress(OSError):
+                    connection.settimeout(0.0)
+                    connection.send(data)
+
+
+def _tiny_records(stack: contextlib.ExitStack, port: int, begin: bytes) -> tuple[socket.socket, bytes]:
+    """A connection after its handshake, and the bytes of an endless request in tiny records."""
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), 30))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = TRUSTING.wrap_bio(incoming, outgoing)
+    while True:
+        try:
+            tls.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            connection.sendall(outgoing.read())
+            incoming.write(connection.recv(65_536))
+    tls.write(begin)
+    for _ in range(RECORDS):
+        tls.write(b"x")
+    return connection, outgoing.read()
+
+
 def _ask_beside(target: Target) -> None:
     file = target.folder / KEPT_OUT_FILE
     asked = refused = 0
     while True:
         asked += 1
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{target.http_port}/status", timeout=30) as answer:
+            url = f"{target.scheme}://127.0.0.1:{target.http_port}/status"
+            with urllib.request.urlopen(url, timeout=30, context=TRUSTING) as answer:
                 answer.read()
         except OSError:
             refused += 1
-        file.write_text(f"{asked} {refused}")
+        write_down(file, f"{asked} {refused}")
 
 
 def other_hosts_were_kept_out(target: Target) -> str:
@@ -108,7 +165,7 @@ def send_gzip_bombs(target: Target) -> None:
 
 def hang_in_handshakes(target: Target) -> None:
     """Begin TLS over each of many connections, or send nothing."""
-    _stay(target, 300, [client_hello(), b""])
+    _stay(replace(target, scheme="http"), 300, [client_hello(), b""])
 
 
 def _in_threads(count: int, work: Callable[[int], None]) -> None:
@@ -120,7 +177,8 @@ def _in_threads(count: int, work: Callable[[int], None]) -> None:
 
 
 def _connected(target: Target, host: str) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", target.http_port), 30, (host, 0) if host else None)
+    connection = socket.create_connection(("127.0.0.1", target.http_port), 30, (host, 0) if host else None)
+    return TRUSTING.wrap_socket(connection) if target.scheme == "https" else connection
 
 
 def _stay(target: Target, count: int, requests: Sequence[bytes], host: str = "") -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.attacks.crowds import allow_connections
-from tests.attacks.peers import Target, Wire, frame, pipelined, registration, topics
+from tests.attacks.peers import Target, Wire, frame, pipelined, registration, topics, write_down
 
 __all__ = [
     "answer_notifications_without_end",
@@ -67,7 +67,7 @@ def _note_most_connections(selector: selectors.BaseSelector, file: Path) -> None
         events = selector.select(QUIET_SECONDS)
         if not events:
             most = max(most, len(is_open))
-            file.write_text(str(most))
+            write_down(file, str(most))
         for key, _ in events:
             at = key.fileobj
             assert isinstance(at, socket.socket)

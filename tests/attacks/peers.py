@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import socket
-import ssl
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +24,8 @@ __all__ = [
     "pipelined",
     "registration",
     "topics",
-    "trusting",
     "wait_for_the_end",
+    "write_down",
 ]
 
 CONNECT_SECONDS = 30
@@ -51,13 +50,6 @@ class Target:
     def times(self, count: int) -> int:
         """Scale a number of requests or connections."""
         return max(1, int(count * self.scale))
-
-
-def trusting() -> ssl.SSLContext:
-    """TLS of a client that believes any certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
 
 
 def frame(
@@ -143,6 +135,13 @@ def opened(port: int, count: int) -> Iterator[list[Wire]]:
     """That many connections at once."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(Wire(port)) for _ in range(count)]
+
+
+def write_down(file: Path, text: str) -> None:
+    """Give a file its content at once: the end of an attack may come while it writes."""
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(text)
+    unfinished.replace(file)
 
 
 def wait_for_the_end() -> None:

@@ -36,8 +36,11 @@ from tests.attacks.http_port import (
     leave_heads_unfinished,
     never_read_pages,
     other_hosts_were_kept_out,
+    send_bytes_in_tiny_records,
+    send_frames_in_tiny_records,
     send_gzip_bombs,
     send_heads_without_bodies,
+    send_slowly,
     take_all_slots,
 )
 from tests.attacks.pages import (
@@ -51,6 +54,13 @@ from tests.attacks.pages import (
     watch_many_topics,
 )
 from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
+from tests.attacks.timing import (
+    RULES_FLAGS,
+    measure_refusals,
+    measure_refused_tokens,
+    time_reveals_something,
+    write_rules_with_users,
+)
 from tests.support.wire.certificates import Certificates
 
 __all__ = ["ROWS", "Row"]
@@ -95,6 +105,11 @@ class Row:
     state_mib: float = 0.0
     """What the attack may rightly leave in memory, as its requests were accepted."""
     flags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def can_share(self) -> bool:
+        """Whether a server without files and settings for this row will do."""
+        return not self.flags and self.files is _no_files
 
 
 def hold_victim(count: int, target: Target, stack: contextlib.ExitStack) -> None:
@@ -577,5 +592,19 @@ ROWS = _among((
         flags={"notify_min_broker_id_changed": "true"}),
     Row("50", "300 connections hang in the TLS handshake of the HTTP port", hang_in_handshakes,
         files=write_certificate, flags=OVER_TLS),
+    Row("51", "300 connections send half a head, no body or nothing over TLS", send_slowly,
+        files=write_certificate, flags=OVER_TLS),
+    Row("52", "300 connections ask for pages and streams over TLS, read nothing", never_read_pages,
+        files=write_certificate, flags=OVER_TLS),
+    Row("53", "row 46 over TLS", take_all_slots, check=other_hosts_were_kept_out,
+        files=write_certificate, flags=OVER_TLS),
+    Row("54", "64 connections send 9,000 TLS records of one byte at once", send_bytes_in_tiny_records,
+        files=write_certificate, flags=OVER_TLS),
+    Row("55", "row 54 on the protocol port, `serverSocketRcvBufSize` is 8 KiB", send_frames_in_tiny_records,
+        flags={"server_socket_rcv_buf_size": "8192"}),
+    Row("60", "the times of refused signatures are compared", measure_refusals, check=time_reveals_something,
+        files=write_rules_with_users, flags=RULES_FLAGS, seconds=120),
+    Row("61", "the times of refused tokens on the HTTP port are compared", measure_refused_tokens,
+        check=time_reveals_something, files=write_rules_with_users, flags=RULES_FLAGS, seconds=120),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

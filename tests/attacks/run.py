@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from tests.attacks.bystander import Sample, Seen, stand_by
 from tests.attacks.peers import Target
 from tests.attacks.rows import Attack, Row
 from tests.process.running import NameServerProcess
-from tests.support.system.processes import free_port
+from tests.support.system.processes import eventually, free_port
 
 __all__ = ["RECOVERY_SECONDS", "STOP_SECONDS", "Measured", "Memory", "attacking", "run_row", "served"]
 
@@ -110,9 +111,17 @@ def served(row: Row, scale: float = 1.0) -> Iterator[tuple[NameServerProcess, Ta
         server = NameServerProcess(folder, **flags)  # type: ignore[arg-type] # no flag is named as `command`
         with server, Memory(server.pid) as memory:
             server.started()
+            with contextlib.closing(
+                eventually(partial(_connected, http_port), within=20, what="the HTTP port")
+            ):
+                pass  # a server listens there after it listens for clients
             scheme = "https" if "http_tls_mode" in row.flags else "http"
             port = int(server.address.rpartition(":")[2])
             yield server, Target(port, http_port, folder, scale, scheme=scheme), memory
+
+
+def _connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port))
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from tests.attacks.fuzz import Mix
 from tests.attacks.rows import ROWS
 from tests.attacks.run import Measured, run_row
 from tests.attacks.tiers import NOT_IN_CI
+from tests.attacks.timing import LIMIT, z_of
 from tests.attacks.verdict import HEAD, complaints, line, percentile
 
 ROW = ROWS["5"]
@@ -75,6 +76,14 @@ def test_time_without_a_processor_is_shown_beside_what_counts():
     )
     assert "50.0 / 50 (650)" in line(ROW, measured(seen=Seen([sample])))
     assert complaints(ROW, measured(seen=Seen([sample]))) == []
+
+
+def test_times_are_compared_in_pairs_and_one_long_time_counts_as_one():
+    same = [1.0, 2.0, 3.0, 4.0] * 100
+    assert z_of(same, same) == 0.0
+    assert z_of(same, same[::-1]) == -z_of(same[::-1], same)
+    assert z_of([time + 0.1 for time in same], same) == 20.0
+    assert abs(z_of([1_000.0, *same[1:]], same)) < LIMIT
 
 
 def test_percentiles():

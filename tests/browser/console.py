@@ -1,15 +1,17 @@
 """The console as a process, over journals of an incident, and pages of it in a browser."""
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 from tests.support.system.processes import Process, eventually
 from tests.unit.answers.story import Story
 
-__all__ = ["STRANGE", "await_reading", "console_of", "console_over", "incident", "opened_page"]
+__all__ = ["STRANGE", "console_of", "console_over", "incident", "opened_page"]
 
 STRANGE = (
     '<img src=x onerror="document.title=1">',
@@ -19,11 +21,6 @@ STRANGE = (
     "a&b'\"",
 )
 """Names that strangers may choose: like markup, from right to left, as long as a name may be."""
-
-_IS_READ = """async () => {
-    const { namesrvs } = await (await fetch("/api/overview")).json();
-    return namesrvs.every((row) => row.progress[0] >= row.progress[1]);
-}"""
 
 
 def incident(folder: Path, topics: tuple[str, ...] = ("T", "payments")) -> tuple[Story, Story]:
@@ -55,22 +52,27 @@ def incident(folder: Path, topics: tuple[str, ...] = ("T", "payments")) -> tuple
 
 @contextmanager
 def console_of(folder: Path, output: Path, *words: str, port: int = 0) -> Iterator[tuple[Process, str]]:
-    """A console over the journals in a folder, and its address."""
+    """A console that has read the journals in a folder, and its address."""
     with console_over(["--journal", str(folder), *words], output, port=port) as console:
         yield console
 
 
 @contextmanager
 def console_over(words: Sequence[str], output: Path, *, port: int = 0) -> Iterator[tuple[Process, str]]:
-    """A console with such options, and its address."""
+    """A console with such options that has read all its records, and its address."""
     command = [sys.executable, "-m", "namekeeper", "console", "--port", str(port), *words]
     with Process("console", command, output=output) as process:
-        yield process, process.await_line(r"http://\S+").group(0)
+        address = process.await_line(r"http://\S+").group(0)
+        eventually(lambda: _has_read(address), within=60, what="a console that has read all records")
+        yield process, address
 
 
-def await_reading(page: Any) -> None:
-    """Wait until the console has read all journals; a page of it is open."""
-    eventually(lambda: page.evaluate(_IS_READ), within=60, what="the journals are read")
+def _has_read(address: str) -> bool:
+    base, _, token = address.partition("#token=")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with urlopen(Request(f"{base}api/overview", headers=headers), timeout=60) as answer:
+        namesrvs = json.load(answer)["namesrvs"]
+    return all(row["progress"][0] >= row["progress"][1] for row in namesrvs)
 
 
 def _opens(page: Any, address: str) -> bool:

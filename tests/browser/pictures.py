@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tests.browser.console import STRANGE, await_reading, console_of, incident
+from tests.browser.console import STRANGE, console_of, incident
 from tests.support.system.browser import opened_browser
 from tests.unit.answers.story import Story
 
@@ -36,7 +36,6 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as name, opened_browser() as browser:
         wiped, cut = played(Path(name) / "journals")
         with console_of(Path(name) / "journals", Path(name) / "output.txt") as (_, address):
-            await_all_of_it(browser, address)
             if folder is not None:
                 take_all(browser, address, folder, views(wiped, cut))
                 incident(Path(name) / "strange", STRANGE)
@@ -47,7 +46,6 @@ def main(arguments: list[str] | None = None) -> None:
                 take(browser, topic, IMAGES / "console-phone.png", 400, 900)
         if folder is not None:
             with console_of(Path(name) / "strange", Path(name) / "strange.txt") as (_, address):
-                await_all_of_it(browser, address)
                 shown = {
                     "strange-now": "",
                     "strange-changes": "?view=changes",
@@ -74,14 +72,6 @@ def views(wiped: int, cut: int) -> dict[str, str]:
         "before": "?at=2001-01-01T00:00:00.000Z",
         "wrong": "?at=yesterday-ish",
     }
-
-
-def await_all_of_it(browser: Any, address: str) -> None:
-    """Wait until the console shows all that is in its journals, and not only the end."""
-    page = browser.new_page()
-    page.goto(address)
-    await_reading(page)
-    page.close()
 
 
 def take_all(browser: Any, address: str, folder: Path, shown: dict[str, str]) -> None:
@@ -134,7 +124,7 @@ def take(browser: Any, address: str, path: Path, width: int, height: int = 700) 
     page = context.new_page()
     page.goto(address)
     page.locator("main[data-view] table, main[data-view] h3").first.wait_for()
-    page.locator("main[aria-busy], main [aria-busy=true]").first.wait_for(state="detached")
+    page.locator("[aria-busy=true]").first.wait_for(state="detached")
     page.screenshot(path=str(path), full_page=width > 600)
     context.close()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.cli.warehouse import WarehouseAnswers
 from tests.browser.console import console_over, opened_page
 from tests.browser.test_console_page import IS_AT, QUEUES, aside, settled, until
 from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse
@@ -28,7 +28,7 @@ def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
 
 def test_each_view_has_what_the_warehouse_has(browser: Any, site: Any):
     address, warehouse = site
-    source = aside(partial(WarehouseSource, warehouse.uri, no_session))
+    source = aside(partial(WarehouseAnswers, warehouse.uri, no_session))
     topic = min(aside(source.topics))
     with opened_page(browser, f"{address}/") as page:
         settled(page)
@@ -43,7 +43,7 @@ def test_each_view_has_what_the_warehouse_has(browser: Any, site: Any):
 
 def test_the_slider_shows_the_routes_that_route_at_finds_there(browser: Any, site: Any):
     address, warehouse = site
-    source = aside(partial(WarehouseSource, warehouse.uri, no_session))
+    source = aside(partial(WarehouseAnswers, warehouse.uri, no_session))
     topic = min(aside(source.topics))
     seen = 0
     with opened_page(browser, f"{address}/?view=topic&name={topic}") as page:

@@ -258,7 +258,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "empty_mappings_refused": Difference(
         "A registration with a static-topic mapping `{}` is answered with 0. If a broker has the topic, every "
-        "look-up of it fails until a restart.",
+        "lookup of it fails until a restart.",
         "Answered with code 1; nothing is registered.",
         "One bad mapping must not take a topic from all clients.",
         _empty_mapping,
@@ -275,7 +275,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         _single_topic,
     ),
     "routes_restored": Difference(
-        "A restart forgets every route: each look-up is answered with code 17 until the brokers have registered "
+        "A restart forgets every route: each lookup is answered with code 17 until the brokers have registered "
         "again.",
         "The routes at the end of the journal are served from the first moment. A restored broker has no "
         "connection: a 104, its expiry or its own registration ends it, and 322 answers it that its version "

@@ -26,6 +26,12 @@ def page(text: str) -> str:
 def _tables() -> str:
     rows = ["| Name | Java 5.5.0 | Namekeeper | Why |", "| --- | --- | --- | --- |"]
     rows += [f"| `{name}` | {d.java} | {d.ours} | {d.reason} |" for name, d in DIFFERENCES.items()]
-    lines = ["", "What is not compared as it stands:", "", "| Normaliser | What and why |", "| --- | --- |"]
+    lines = [
+        "",
+        "Values that are normalised before they are compared:",
+        "",
+        "| Normaliser | What and why |",
+        "| --- | --- |",
+    ]
     lines += [f"| {name} | {why} |" for name, why in NORMALISERS.items()]
     return "\n".join([*rows, *lines])

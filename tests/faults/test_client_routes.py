@@ -21,6 +21,7 @@ from namekeeper.errors import (
     RemotingTimeoutError,
     ResponseError,
 )
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import RemotingCommand, Response
 from tests.support.system.fake_time import FakeTime
@@ -139,7 +140,7 @@ async def good_server(*names: str) -> AsyncIterator[str]:
             return Response(body=route_body(*names))
         return Response(17, "none")
 
-    async with RemotingServer(handler, host=LOCAL, port=0) as server:
+    async with RemotingServer(handler, listen=ListenOptions(LOCAL, 0)) as server:
         yield str(server.addresses[0])
 
 
@@ -223,7 +224,7 @@ async def test_what_is_known_stays_whatever_a_name_server_says():
 
 async def test_name_servers_may_have_ipv6_addresses_and_names_that_do_not_resolve(monkeypatch):
     async with contextlib.AsyncExitStack() as opened:
-        server = RemotingServer(lambda *_: Response(body=route_body()), host="::1", port=0)
+        server = RemotingServer(lambda *_: Response(body=route_body()), listen=ListenOptions("::1", 0))
         try:
             await opened.enter_async_context(server)
         except (OSError, ConfigError) as error:

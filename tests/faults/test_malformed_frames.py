@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import ConnectionHooks
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -23,7 +25,7 @@ def answer(asked: RemotingCommand, _: ServerConnection) -> Response:
 
 
 def serving() -> RemotingServer:
-    return RemotingServer(answer, host="127.0.0.1", port=0)
+    return RemotingServer(answer, listen=ListenOptions("127.0.0.1", 0))
 
 
 def framed(header: bytes, *, length: int | None = None, word: int | None = None) -> bytes:
@@ -119,7 +121,9 @@ async def test_a_response_that_nobody_waits_for_is_ignored():
 @both_loops
 async def test_half_a_connection_is_none():
     closed: list[object] = []
-    async with RemotingServer(answer, host="127.0.0.1", port=0, on_close=closed.append) as server:
+    async with RemotingServer(
+        answer, listen=ListenOptions("127.0.0.1", 0), hooks=ConnectionHooks(on_close=closed.append)
+    ) as server:
         async with connect(server.addresses[0]) as peer:
             assert (await peer.ask()).code == 0
             peer.writer.write_eof()

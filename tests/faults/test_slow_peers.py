@@ -8,7 +8,8 @@ import pytest
 
 from namekeeper.remoting import connection as module
 from namekeeper.remoting.connection import ServerConnection
-from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
+from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES, ConnectionHooks, ConnectionLimits
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -51,7 +52,10 @@ async def test_a_hundred_thousand_requests_of_a_peer_that_never_reads_cost_littl
         handled += 1
         return Response(body=ROUTE)
 
-    async with RemotingServer(handler, host=LOCAL, port=0) as server, connect(server.addresses[0]) as peer:
+    async with (
+        RemotingServer(handler, listen=ListenOptions(LOCAL, 0)) as server,
+        connect(server.addresses[0]) as peer,
+    ):
         flood = asyncio.create_task(
             peer.send(encode_command(request(105, {"topic": "T"}, opaque=1)) * 100_000)
         )
@@ -73,7 +77,7 @@ async def test_a_hundred_thousand_requests_of_a_peer_that_never_reads_cost_littl
 @both_loops
 async def test_a_peer_that_reads_late_gets_every_answer_in_order():
     async with (
-        RemotingServer(lambda *_: Response(body=ROUTE), host=LOCAL, port=0) as server,
+        RemotingServer(lambda *_: Response(body=ROUTE), listen=ListenOptions(LOCAL, 0)) as server,
         connect(server.addresses[0]) as peer,
     ):
         frames = b"".join(encode_command(request(105, {"topic": "T"}, opaque=n)) for n in range(20_000))
@@ -89,7 +93,9 @@ async def test_registrations_of_megabytes_at_once_stay_within_the_budget_and_are
     budget, size, count = 6_000_000, 1_200_000, 300
     queue = Queue()
     async with (
-        RemotingServer(queue, host=LOCAL, port=0, body_budget_bytes=budget) as server,
+        RemotingServer(
+            queue, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(body_budget_bytes=budget)
+        ) as server,
         contextlib.AsyncExitStack() as stack,
     ):
         watch = _Watch(server)
@@ -113,7 +119,9 @@ async def test_registrations_of_megabytes_at_once_stay_within_the_budget_and_are
 @pytest.mark.parametrize("announced", [100_000, 16_777_216])
 async def test_a_frame_that_never_ends_is_ended(announced: int):
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, large_frame_seconds=0.1) as server,
+        RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(large_frame_seconds=0.1)
+        ) as server,
         connect(server.addresses[0]) as peer,
     ):
         await peer.send(pack(">iI", announced - 4, 2) + b"{}")
@@ -128,7 +136,9 @@ async def test_a_frame_that_never_ends_is_ended(announced: int):
 async def test_headers_that_lie_about_their_size_hold_the_room_of_the_largest_frames_for_a_while_only():
     async with (
         RemotingServer(
-            echo, host=LOCAL, port=0, body_budget_bytes=16_777_216, large_frame_seconds=1.0
+            echo,
+            listen=ListenOptions(LOCAL, 0),
+            limits=ConnectionLimits(body_budget_bytes=16_777_216, large_frame_seconds=1.0),
         ) as server,
         contextlib.AsyncExitStack() as stack,
     ):
@@ -149,7 +159,12 @@ async def test_headers_that_lie_about_their_size_hold_the_room_of_the_largest_fr
 async def test_a_peer_that_vanished_without_a_word_is_closed_as_idle():
     closed: list[object] = []
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0.3, on_close=closed.append) as server,
+        RemotingServer(
+            echo,
+            listen=ListenOptions(LOCAL, 0),
+            limits=ConnectionLimits(idle_seconds=0.3),
+            hooks=ConnectionHooks(on_close=closed.append),
+        ) as server,
         BreakableProxy(str(server.addresses[0])) as proxy,
         connect(proxy.addr) as peer,
     ):
@@ -164,7 +179,11 @@ async def test_a_peer_that_is_reset_while_it_is_owed_an_answer_is_forgotten():
     owed: list[tuple[RemotingCommand, ServerConnection]] = []
     closed: list[object] = []
     async with (
-        RemotingServer(lambda *it: owed.append(it), host=LOCAL, port=0, on_close=closed.append) as server,
+        RemotingServer(
+            lambda *it: owed.append(it),
+            listen=ListenOptions(LOCAL, 0),
+            hooks=ConnectionHooks(on_close=closed.append),
+        ) as server,
         BreakableProxy(str(server.addresses[0])) as proxy,
         connect(proxy.addr) as peer,
     ):
@@ -181,7 +200,7 @@ async def test_a_peer_that_is_reset_while_it_is_owed_an_answer_is_forgotten():
 
 async def test_a_slow_link_delivers_whole_frames():
     async with (
-        RemotingServer(echo, host=LOCAL, port=0) as server,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
         BreakableProxy(str(server.addresses[0])) as proxy,
         connect(proxy.addr) as peer,
     ):

@@ -143,18 +143,19 @@ class Admins:
         Raises:
             ProcessError: The process ended.
         """
-        return [self._run(namesrv, command) for command in commands]
+        return [self.ask(namesrv, *command.split()) for command in commands]
 
-    def _run(self, namesrv: str, command: str) -> str:
+    def ask(self, namesrv: str, *words: str) -> str:
+        """Run one sub-command, whose words may have blanks, and return what it printed."""
         given, printed = self._child.stdin, self._child.stdout
         assert given is not None
         assert printed is not None
-        given.write(f"{namesrv} {command}\n")
+        given.write("\t".join((namesrv, *words)) + "\n")
         given.flush()
         lines: list[str] = []
         while (line := printed.readline()) != ",\n":
             if not line:
-                raise ProcessError(f"mqadmin ended at {command}:\n{''.join(lines)}{tail(self._errors)}")
+                raise ProcessError(f"mqadmin ended at {words}:\n{''.join(lines)}{tail(self._errors)}")
             lines.append(line)
         return "".join(lines)
 

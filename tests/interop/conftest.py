@@ -7,11 +7,30 @@ A failed test shows the end of the output and of the logs of every process that 
 from collections.abc import Generator, Iterator
 
 import pytest
+from xdist.remote import Producer
 
+from tests.interop.releases import repeated
+from tests.interop.scheduling import group_of
 from tests.interop.servers import NameServer, name_server_under_test
 from tests.support.java.artifacts import VERSIONS, require
 from tests.support.java.servers import JavaBroker
 from tests.support.system.processes import LIVE
+from tests.support.system.scheduling import GroupScheduling
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    """Give the tests of one Java process one process."""
+    return GroupScheduling(config, log, group_of)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that CI leaves to the nightly run."""
+    repeats = repeated([item.nodeid for item in items])
+    for item in items:
+        if item.nodeid in repeats:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session", autouse=True)

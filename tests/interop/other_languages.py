@@ -34,10 +34,14 @@ class Client:
         missing = [tool for tool in self.tools if shutil.which(tool) is None]
         return f"{' and '.join(missing)} not on the PATH" if missing else None
 
+    def command(self) -> list[str]:
+        """Return its command line; build it first if need be."""
+        with locked(_TARGET / f"{self.language}.lock"):
+            return self.build(_TARGET / self.language)
+
     def exchange(self, namesrv: str, topic: str, group: str, count: int) -> list[dict[str, Any]]:
         """Send messages to a topic that exists, then receive as many."""
-        with locked(_TARGET / f"{self.language}.lock"):
-            command = self.build(_TARGET / self.language)
+        command = self.command()
         with scratch_folder("client-") as home:  # where clients write their logs
             done = subprocess.run(
                 [*command, namesrv, topic, group, str(count)],

@@ -242,7 +242,7 @@ MUTANTS = (
     ),
     Mutant(
         "stale-kept-route",
-        "processor/kept_answers.py",
+        "processor/route_answers.py",
         "        pop = self._answers.pop\n",
         "        pop = self._answers.get\n",
         "an answer is kept while nothing changes that it shows, and no longer",
@@ -447,7 +447,7 @@ MUTANTS = (
     ),
     Mutant(
         "zone-drops-groups-without-master",
-        "route/zones.py",
+        "route/queries.py",
         "    if MASTER_ID not in group.broker_addrs:\n        return True\n",
         "",
         "a group without master stays in every zone",

@@ -139,7 +139,7 @@ CHANGE_MUTANTS = (
     ),
     Mutant(
         "cut-inside-of-a-configuration",
-        "messages/topic_config_pieces.py",
+        "messages/registration_body.py",
         "            break\n        yield piece\n",
         "            piece = {}\n        yield piece\n",
         "what only looks like the end of a configuration ends no piece",
@@ -172,11 +172,11 @@ CHANGE_MUTANTS = (
     ),
     Mutant(
         "series-in-one-turn",
-        "app/change_series.py",
-        "            if not has_time():\n",
-        "            if not self:\n",
+        "app/requests.py",
+        "            self._scheduler.start(self._submit_next)\n",
+        "            while self._submit_next():\n                pass\n",
         "the end of thousands of brokers of one connection lets others be served",
-        ("app/test_change_series.py",),
+        ("app/test_requests.py",),
     ),
     Mutant(
         "carried-brokers-counted",
@@ -245,9 +245,9 @@ CHANGE_MUTANTS = (
     Mutant(
         "kv-printed-at-once",
         "app/housekeeping.py",
-        "                await asyncio.sleep(0)\n        if left > 0:",
-        "                pass\n        if left > 0:",
-        "others have a turn while the KV configuration is printed",
+        "                yield\n        if left > 0:",
+        "                pass\n        yield\n        if left > 0:",
+        "the server handles other requests while the KV configuration is printed",
         ("app/test_housekeeping.py",),
     ),
     Mutant(
@@ -273,14 +273,6 @@ CHANGE_MUTANTS = (
         "if name is not None and len(name) > limit * 4_000:",
         "names that peers give have a limit",
         ("processor/test_limits.py", "processor/test_registration.py"),
-    ),
-    Mutant(
-        "entries-not-counted",
-        "kvconfig/store.py",
-        "        self._count += old is None\n",
-        "",
-        "KV entries have a limit",
-        ("kvconfig/test_store.py",),
     ),
     Mutant(
         "refusal-leaves-names",

@@ -6,6 +6,22 @@ __all__ = ["COMMON_MUTANTS"]
 
 COMMON_MUTANTS = (
     Mutant(
+        "clusters-not-joined",
+        "common/namesrv_clusters.py",
+        "                of_members |= cluster[1]\n",
+        "",
+        "name servers that share no broker belong together through a third one",
+        ("common/test_namesrv_clusters.py",),
+    ),
+    Mutant(
+        "empty-name-server-alone",
+        "common/namesrv_clusters.py",
+        "if len(found) > 1 else [set(broker_addrs)]",
+        "if found else [set(broker_addrs)]",
+        "a new name server without brokers is compared with the others",
+        ("common/test_namesrv_clusters.py",),
+    ),
+    Mutant(
         "bidi-controls-shown",
         "common/printable.py",
         'return "".join(each if each.isprintable() else _escaped(each) for each in text)',

@@ -64,8 +64,8 @@ PAST_MUTANTS = (
     Mutant(
         "past-without-clusters",
         "answers/from_rows.py",
-        '    for row in tables.get("cluster_history", ()):',
-        '    for row in tables.get("cluster", ()):',
+        '    "cluster_history": Cluster,\n',
+        "",
         "a state out of a warehouse has its clusters",
         ("answers/test_from_rows.py",),
     ),

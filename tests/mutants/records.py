@@ -19,7 +19,7 @@ HISTORY, COVERAGE, STATE = (
     "journal/reading/test_coverage.py",
     "journal/reading/test_state.py",
 )
-EXPLAIN, COLLECTOR = "answers/test_explain.py", "answers/test_collector.py"
+EXPLAIN, COLLECTOR = "answers/test_explain.py", "answers/test_evidence.py"
 
 BLOCKS, FROM_JOURNAL = "journal/contract/test_blocks.py", "answers/test_from_journal.py"
 
@@ -93,16 +93,16 @@ RECORD_MUTANTS = (
     Mutant(
         "record-without-cause",
         "journal/contract/encode.py",
-        "        record.cause, record.peer = change.cause, peer\n",
-        "        record.peer = peer\n",
+        "        record.cause, record.peer, record.window_ms = change.cause, peer, change.window_ms\n",
+        "        record.peer, record.window_ms = peer, change.window_ms\n",
         "every record of a change carries its cause",
         (ENCODE, EXPLAIN),
     ),
     Mutant(
         "record-without-peer",
         "journal/contract/encode.py",
-        "        record.cause, record.peer = change.cause, peer\n",
-        "        record.cause = change.cause\n",
+        "        record.cause, record.peer, record.window_ms = change.cause, peer, change.window_ms\n",
+        "        record.cause, record.window_ms = change.cause, change.window_ms\n",
         "every record of a change says who asked",
         (ENCODE, EXPLAIN),
     ),
@@ -369,16 +369,16 @@ RECORD_MUTANTS = (
     Mutant(
         "hole-among-skipped-records-not-seen",
         "journal/contract/skipped.py",
-        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)\n",
-        "    in_order = times == sorted(times)\n",
+        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times) and first.ts\n",
+        "    in_order = times == sorted(times) and first.ts\n",
         "a missing seq is a loss, also among records that nobody wants",
         (SKIPPED,),
     ),
     Mutant(
         "clock-among-skipped-records-not-seen",
         "journal/contract/skipped.py",
-        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)\n",
-        "    in_order = seqs == list(range(first.seq, last.seq + 1))\n",
+        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times) and first.ts\n",
+        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and first.ts\n",
         "an earlier time of a later record counts, also of one that nobody wants",
         (SKIPPED,),
     ),
@@ -449,9 +449,9 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "row-outlives-a-loss",
-        "answers/collector.py",
-        "        self._routes.end_others((), at, end)\n",
-        "        pass\n",
+        "history/rows.py",
+        "                yield ValidPeriod(self.row, since, event, _CUTS[event.what])\n                since = None\n",
+        "                pass\n",
         "nothing is known to hold on beyond a loss",
         (COLLECTOR,),
     ),
@@ -499,9 +499,9 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "last-change-before-a-loss-forgotten",
-        "answers/collector.py",
-        "            for row in self.all\n",
-        "            for row in self.all\n            if row.until is None or row.since.ms < row.until.ms\n",
+        "history/rows.py",
+        "            elif since is not None:\n                yield ValidPeriod(",
+        "            elif since is not None and since.at < event.at:\n                yield ValidPeriod(",
         "what a loss ended at once was there: the last change before a kill counts",
         ("answers/test_without_route.py",),
     ),

@@ -27,7 +27,7 @@ RESTORING_MUTANTS = (
     ),
     Mutant(
         "restored-after-the-boot-has-begun",
-        "app/beginning.py",
+        "app/journaling.py",
         "        now = self.now if must else now\n",
         "",
         "no record says that routes were gone while the port was closed",
@@ -60,8 +60,8 @@ RESTORING_MUTANTS = (
     Mutant(
         "a-part-restored-up-to-the-damage",
         "journal/reading/intact_records.py",
-        "        if name.last_seq not in {None, last_seq}:\n",
-        "        if False:\n",
+        "    if name.last_seq not in {None, last_seq}:\n",
+        "    if False:\n",
         "a journal that is not intact up to its end restores nothing",
         (READING + "intact_records.py", APP),
     ),

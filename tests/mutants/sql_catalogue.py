@@ -124,8 +124,8 @@ SQL_MUTANTS = (
     SqlMutant(
         "removed-name-keeps-topics",
         "topic_change",
-        "CAST(NULL AS INT), true, 'broker_name_removed'",
-        "CAST(NULL AS INT), false, 'broker_name_removed'",
+        "{nulls of topic_row}, true, 'broker_name_removed'",
+        "{nulls of topic_row}, false, 'broker_name_removed'",
         "a removed broker name takes its topic rows along",
     ),
     SqlMutant(
@@ -165,8 +165,8 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "restart-is-an-outage",
-        "witness_from",
-        "least(w.witness_at_latest, coalesce($first, w.witness_at_latest))",
+        "subject_witness",
+        "least(w.witness_at_latest, coalesce(f.first_registration, w.witness_at_latest))",
         "w.valid_from",
         "a name server that has just started is no witness",
     ),

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from namekeeper.access.explain import AccessCase, explain
-from namekeeper.access.names import NameKind, Names
+from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer as AccessPeer
-from namekeeper.access.peer import parse_ip
 from namekeeper.access.policy import AccessPolicy
-from namekeeper.access.rules import AccessRules, NamePatterns, Rule
+from namekeeper.access.rules import AccessCase, AccessRules, NamePatterns, Rule, explain
 from namekeeper.access.signature import sign
 from namekeeper.app.name_server import NameServer
+from namekeeper.common.networks import parse_ip
+from namekeeper.messages.catalogue import NameKind
 from namekeeper.remoting.lending import MIN_LOOKUP_READS
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode

@@ -17,7 +17,7 @@ from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import request
 from tests.fuzz.mutations import mutate
-from tests.support.system.loops import both_loops
+from tests.support.system.loops import CheckedUvloop, both_loops
 from tests.support.system.processes import free_port
 from tests.support.system.waiting import eventually
 from tests.support.wire.peer import Peer, connect
@@ -124,7 +124,7 @@ async def test_any_split_of_any_frames_gives_the_same_answers(tmp_path):
 async def test_a_socket_changes_hands_at_any_byte_of_a_frame(tmp_path, anyio_backend, each: int):
     """A look-up, and then a registration of a new broker that stops after each of its bytes, or each few of them: half of
     these ends for each loop."""
-    end = size = 1 + each // 2 * ("use_uvloop" in anyio_backend[1])
+    end = size = 1 + each // 2 * (anyio_backend[1]["loop_factory"] is CheckedUvloop)
     async with serving(tmp_path, "native") as server:
         while end <= size:
             name = f"broker-{end:04}"

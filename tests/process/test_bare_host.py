@@ -138,7 +138,9 @@ def test_spark_starts_and_the_doctor_says_what_is_special(data):
     assert "spark: started and answered" in done.stdout
 
 
+@pytest.mark.long
 def test_a_run_of_the_pipeline_makes_tables_that_can_be_asked(story, data):
+    """In the nightly run; that Spark starts there is shown above, and runs are Spark's tests."""
     done = run(
         data, BIN / "namekeeper", "pipeline", "run", "--journal", "/mnt/journal", "--warehouse", "/mnt/wh"
     )

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from namekeeper.cli.demo import command, console
+from namekeeper.cli.demo import command
 from namekeeper.cli.demo.show import Stage
 from namekeeper.errors import NamekeeperError
 from tests.unit.answers.story import Story
@@ -45,9 +45,9 @@ def test_the_browser_is_opened_at_the_incident_and_the_console_ends_with_the_dem
         return is_opened
 
     monkeypatch.setattr(subprocess, "Popen", popen)
-    monkeypatch.setattr(console.webbrowser, "open", browser)
+    monkeypatch.setattr(command.webbrowser, "open", browser)
     text = io.StringIO()
-    console.show_console(Stage(Console(file=text, highlight=False)), incident)
+    command.show_console(Stage(Console(file=text, highlight=False)), incident)
     ((address, status),) = opened
     assert address.endswith(f"/?at={incident.times.wiped_ms}")
     assert status == 200
@@ -59,7 +59,7 @@ def test_the_browser_is_opened_at_the_incident_and_the_console_ends_with_the_dem
 def test_a_console_that_does_not_start_is_told(incident):
     incident.servers[0].journal = "/nowhere"
     with pytest.raises(NamekeeperError, match="did not start"):
-        console.show_console(Stage(Console(file=io.StringIO())), incident)
+        command.show_console(Stage(Console(file=io.StringIO())), incident)
 
 
 @pytest.mark.parametrize(

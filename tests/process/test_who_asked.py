@@ -16,7 +16,7 @@ from namekeeper.cli.group import namekeeper
 from namekeeper.console.changes import ChangeQuery, change_rows
 from namekeeper.console.histories import Histories
 from namekeeper.console.search import found_names
-from namekeeper.console.warehouse_history import warehouse_histories
+from namekeeper.console.warehouse_history import warehouse_history
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.wire.codec import encode_command
 from tests.process.running import PATIENCE_SECONDS, NameServerProcess, holding
@@ -109,10 +109,10 @@ def test_the_report_names_the_user_of_a_change(warehouse: str):
 
 @pytest.mark.timeout(120 * PATIENCE)
 def test_the_console_names_the_user_of_a_change_and_finds_it(warehouse: str):
-    histories = Histories(warehouse_histories(tables_at(warehouse)))
-    for source in histories.sources:
+    histories = Histories([warehouse_history(tables_at(warehouse))])
+    for source in histories.all:
         histories.read(source)
-    versions = [each.versions for each in histories.followed]
+    versions = [each.history for each in histories.followed]
     rows = change_rows(versions, ChangeQuery())["rows"]
     assert {row["cause"]: row["peer"].rpartition(":")[0] for row in rows if row["peer"]} == {
         "register_broker": f"broker-prod@{BROKER}",

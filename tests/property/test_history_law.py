@@ -6,13 +6,14 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from namekeeper.answers.row_changes import Key, RowChanges, Values, fold, rows_of
-from namekeeper.journal.reading.history import steps
+from namekeeper.history.rows import IN_FILES, AnyKey, FilterKey, LiveKey, Row, names_of
+from namekeeper.journal.contract.record import BrokerLive
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import random_history
 from tests.property.known import JournalOracle, read
 from tests.property.live_law import small_pieces
 from tests.property.test_journal_law import LAW, chances
+from tests.support.journal.history import fold, history_of, rows_of
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -22,21 +23,17 @@ def small() -> Iterator[None]:
         yield
 
 
-IN_FILES = {"kv", "config"}
-"""Kinds of rows whose first values are no change."""
-
-
-def names_in(key: Key) -> tuple[str, ...]:
+def names_in(key: AnyKey) -> tuple[str, ...]:
     """Topics, broker names and addresses: not clusters."""
-    return key[2:] if key[0] in {"live", "filter"} else key[1:]
+    return (key.broker_addr,) if isinstance(key, LiveKey | FilterKey) else names_of(key)
 
 
-def about(rows: dict[Key, Values], name: str) -> dict[Key, Values]:
+def about(rows: dict[AnyKey, Row], name: str) -> dict[AnyKey, Row]:
     """Rows that name a topic, a broker or an address, by the plainest means."""
     return {
-        key: values
-        for key, values in rows.items()
-        if name in names_in(key) or (key[0] == "live" and values[0] == name)
+        key: row
+        for key, row in rows.items()
+        if name in names_in(key) or (isinstance(row, BrokerLive) and row.broker_name == name)
     }
 
 
@@ -49,14 +46,11 @@ def check_law(chance: Random, changes: int) -> int:
     names = sorted({each for key in every for each in names_in(key)})
     compared = 0
     for name in chance.sample(names, min(len(names), 3)):
-        changed = RowChanges("ns", name)
-        for step in steps(read(server)):
-            changed.take(step)
-        events = changed.result()
+        events = history_of("ns", read(server), name).changes()
         for begin, end in ((0, -1), (0, 1), (-2, -1)):
             window = [event for event in events if instants[begin] < event.at <= instants[end]]
             after = fold(about(states[begin], name), window)
-            found = {key: values for key, values in after.items() if key[0] not in IN_FILES}
+            found = {key: row for key, row in after.items() if not isinstance(key, IN_FILES)}
             assert about(found, name) == about(states[end], name), (name, instants[begin], instants[end])
             compared += len(about(states[end], name))
     return compared

@@ -12,6 +12,7 @@ from namekeeper.app.watching import Numbering, RouteWatch
 from namekeeper.journal.reading.recent import LOST, STARTED
 from namekeeper.model.now import Now
 from namekeeper.processor.recent_changes import Revision
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.events import Change
 from tests.property.histories import TOPICS, random_history
 from tests.property.journalled import JournalledServer
@@ -40,7 +41,9 @@ class Watched(JournalledServer):
     def start(self) -> None:
         super().start()
         self.routes = self.answers()
-        self.watch = RouteWatch(self.server.state, self.numbering, clock=self, watchers_limit=9)
+        self.watch = RouteWatch(
+            self.server.state, self.numbering, clock=self, scheduler=Scheduler(), watchers_limit=9
+        )
         if self.reader is not None:
             self.reader.cut()
 

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from namekeeper.answers.around import AROUND_MS
-from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.evidence import evidence_of as evidence_in
 from namekeeper.answers.explain import explain
 from namekeeper.answers.phrases import ENDS
 from namekeeper.answers.route import route_of
 from namekeeper.answers.verdict import Explanation, Verdict
 from namekeeper.client.queues.route_queues import topic_publish_info
 from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import TOPICS, random_history
 from tests.property.journalled import JournalledServer, Position, Written, losses, unknown
 from tests.property.known import JournalOracle, read
 from tests.property.live_law import small_pieces
 from tests.support.journal.folder import read_records
+from tests.support.journal.history import history_of
 
 EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "100"))
 LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -217,10 +217,7 @@ AROUND = {
 
 
 def evidence_of(server: JournalledServer, topic: str) -> Evidence:
-    collector = EvidenceCollector(server.namesrv, topic)
-    for step in steps(read_records(server.lines(), topic)):
-        collector.take(step)
-    return collector.result()
+    return evidence_in(history_of(server.namesrv, read_records(server.lines(), topic), topic))
 
 
 def check_history(chance: Random, server: JournalledServer, count: int) -> set[Verdict]:

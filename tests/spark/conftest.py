@@ -13,7 +13,8 @@ from xdist.remote import Producer
 
 from namekeeper.pipeline.local_session import local_session
 from tests.spark.lawful import Lawful
-from tests.spark.scheduling import SparkScheduling
+from tests.spark.scheduling import group_of
+from tests.support.system.scheduling import GroupScheduling
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1"
 """A run of seconds ends before the second compiler has paid off: a third less time."""
@@ -31,9 +32,9 @@ FAST = {
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkScheduling:
-    """Make it; xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2."""
-    return SparkScheduling(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    """Give the tests of the session one process."""
+    return GroupScheduling(config, log, group_of)
 
 
 @pytest.fixture(scope="session")

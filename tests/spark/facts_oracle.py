@@ -12,6 +12,7 @@ from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.store.manifest import newest_manifest
 from namekeeper.pipeline.table import Table, names_in
+from tests.support.history.facts import ABSENT, NULLABLE
 
 __all__ = ["Rows", "complete_changes", "expected_facts", "written"]
 
@@ -19,8 +20,6 @@ Record = dict[str, Any]
 Rows = list[str]
 """Rows as JSON, sorted: two tables are equal if these are."""
 
-ABSENT = {"boolean": False, "bigint": 0, "array<string>": [], "array<bigint>": [], "map<string,string>": {}}
-NONE = {"checkpoint", "data_version", "last_seen", "previous_alive_ts", "previous_boot", "previous_seq"}
 NOT_COMPARED = {"load_id", "file"}
 TOPIC = ("topic", "read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag")
 
@@ -57,8 +56,9 @@ def written(warehouse: Path) -> Mapping[str, Rows]:
         maps = {column.name for column in FACTS[name].columns if column.type.startswith("map")}
         columns = names_in(FACTS[name])
         paths = [warehouse / part.path for part in manifest.tables.get(name, ())]
-        parts = [pq.read_table(path, columns=columns, partitioning=None) for path in paths]
-        rows = [row for part in parts for row in part.to_pylist()]
+        parts = [pq.read_table(path, partitioning=None).to_pylist() for path in paths]
+        # Files of an earlier version lack newer columns, and files of several tables have more.
+        rows = [{column: row.get(column) for column in columns} for part in parts for row in part]
         tables[name] = sorted(json.dumps(_plain(row, maps), sort_keys=True) for row in rows)
     return tables
 
@@ -95,6 +95,6 @@ def _row(table: Table, record: Record, uuid8: str) -> str:
             continue
         derived = {"place": record.get("checkpoint", record["seq"]), "uuid8": uuid8}
         has_it = column.name in KINDS.get(record["kind"], {}) or len(KINDS_OF.get(table.name, ())) <= 1
-        absent = ABSENT.get(column.type) if has_it and column.name not in NONE else None
+        absent = ABSENT.get(column.type) if has_it and column.name not in NULLABLE else None
         row[column.name] = {**record, **derived}.get(column.name, absent)
     return json.dumps(row, sort_keys=True)

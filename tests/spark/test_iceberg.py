@@ -1,7 +1,7 @@
 """Warehouses in a real Iceberg catalog, on a Spark that has this format.
 
 What is done there is in `catalog_runs`, `catalog_deaths` and `catalog_trials`, which run as processes of their own.
-CI has the last, and in it one run into a catalog. By hand, `FORMAT=delta` has the first and the last done by Delta, and `REMOTE` has the trials done over Spark Connect.
+CI has the last, and in it the facts of a run into a catalog. By hand, `FORMAT=delta` has the first and the last done by Delta, and `REMOTE` has the trials done over Spark Connect.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""The histories that were written manually, on Spark: their incidents in the table and in the report."""
+"""The histories that were written manually, on Spark: their incidents in the table and in the report.
+
+In the nightly run; in CI DuckDB computes them (tests/unit/pipeline/gold/test_incidents.py).
+"""
 
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from tests.spark.running import run
 from tests.support.journal.segments import write_segment
 from tests.support.pipeline.written_histories import WRITTEN_HISTORIES, incidents_in, reported
 
-pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow, pytest.mark.long]
 
 
 def test_histories_that_were_written_manually_have_the_expected_incidents(

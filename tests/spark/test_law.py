@@ -17,6 +17,7 @@ def test_many_name_servers_go_through_one_run(lawful: Lawful):
     servers = lawful.law.servers()
     assert len(servers) > 1.8 * WORLDS
     assert len(lawful.outcome.loads) == 1
+    assert lawful.spark.catalog.listTables() == [], "no view is left behind"
     kinds = {record["kind"] for record in records_of(lawful.law.histories)}
     assert {
         "topic_mapping",

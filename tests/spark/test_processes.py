@@ -30,6 +30,11 @@ pytestmark = [pytest.mark.slow]
 BOOT = 1_772_323_200_000
 LONG = b"x" * 100_000_000
 SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+FEW_RECORDS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
 TOOLS = (
     "bash", "basename", "cat", "chmod", "dirname", "env", "id", "ls", "ps", "readlink", "sed", "sh", "tr", "uname",
     "whoami",
@@ -51,10 +56,19 @@ def boot(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, objec
 
 
 @pytest.fixture
-def environment() -> Mapping[str, str]:
-    """The process's, with a Java that Spark can start."""
+def environment(request: pytest.FixtureRequest, tmp_path: Path) -> Mapping[str, str]:
+    """The process's, with a Java that Spark can start; few kinds with settings for few records.
+
+    By default a shuffle has 200 partitions. With every kind, in the nightly run, Spark has its own settings.
+    """
     home = java_home_for_spark(os.environ).home
-    return {**os.environ, "JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable}
+    environment = {**os.environ, "JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable}
+    if "few kinds" in request.node.name:
+        (tmp_path / "conf").mkdir()
+        lines = (f"{name} {value}\n" for name, value in FEW_RECORDS.items())
+        (tmp_path / "conf" / "spark-defaults.conf").write_text("".join(lines))
+        environment["SPARK_CONF_DIR"] = str(tmp_path / "conf")
+    return environment
 
 
 @pytest.fixture

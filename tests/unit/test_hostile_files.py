@@ -7,10 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from namekeeper.app.access_files import read_rules
 from namekeeper.app.kv_file import KvFile
+from namekeeper.broker.broker_conf import read_broker_conf
 from namekeeper.broker.topic_config_file import TopicConfigFile
+from namekeeper.cli.commands.observe import STATUS_FILE
+from namekeeper.cli.group import namekeeper
+from namekeeper.cli.launch import load_startup
 from namekeeper.client.routes.disk_cache import RouteDiskCache
 from namekeeper.errors import NamekeeperError
 from namekeeper.files import FILE_BYTES
@@ -22,6 +27,7 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.ingest.ledger import Ledger
 from namekeeper.pipeline.store.manifest import Manifest
+from namekeeper.remoting.credentials import find_credentials
 
 MIB = 1 << 20
 DEPTH = 200_000
@@ -60,8 +66,17 @@ def _load_kv(folder: Path) -> None:
 
 
 def _name(folder: Path, name: str) -> Path:
+    (folder / name).parent.mkdir(exist_ok=True)
     (folder / "file").rename(folder / name)
     return folder
+
+
+def _observe(*words: str) -> None:
+    result = CliRunner().invoke(namekeeper, ["observe", *words])
+    if result.exit_code == 0:
+        return
+    assert isinstance(result.exception, SystemExit), repr(result.exception)
+    raise NamekeeperError(result.stderr.removesuffix("\n"))
 
 
 READERS: dict[str, Callable[[Path], object]] = {
@@ -74,6 +89,15 @@ READERS: dict[str, Callable[[Path], object]] = {
     "brokers that are missing": lambda folder: load_missing(str(_name(folder, MISSING_FILE))),
     "newest boot": lambda folder: load_last_boot(
         str(_name(folder, last_boot_path(str(folder / "journal")).name) / "journal")
+    ),
+    "broker.conf": lambda folder: read_broker_conf(str(folder / "file"), {}),
+    "properties": lambda folder: load_startup(str(folder / "file"), {}),
+    "tools.yml": lambda folder: find_credentials({"ROCKETMQ_HOME": str(_name(folder, "conf/tools.yml"))}),
+    "clusters of an observer": lambda folder: _observe(
+        "--config-file", str(folder / "file"), "--journal", f"{folder}/j"
+    ),
+    "status of an observer": lambda folder: _observe(
+        "--status", "--journal", str(_name(folder, STATUS_FILE))
     ),
     "manifest": lambda folder: Manifest.from_json(LocalFolder(str(folder)).read("file"), "file"),
     "ledger": lambda folder: Ledger.from_json(LocalFolder(str(folder)).read("file")),

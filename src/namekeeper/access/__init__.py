@@ -1,3 +1,3 @@
-"""Who may do what: identities, rules and signatures as values; no files, no clock, no sockets."""
+"""Access control as values: identities, rules and signatures; no files, no clock, no sockets."""
 
 __all__: list[str] = []

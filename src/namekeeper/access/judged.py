@@ -1,13 +1,14 @@
-"""A request that was judged, as the journal remembers it."""
+"""A request with the decision on it, in the form that the journal records."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from namekeeper.access.names import NameKind, Names
+from namekeeper.access.names import Names
 from namekeeper.access.peer import certificate_names
 from namekeeper.access.rules import AccessMode, Decision
+from namekeeper.messages.catalogue import NameKind
 
 __all__ = [
     "NO_RULE_COVERS_IT",
@@ -22,16 +23,17 @@ __all__ = [
 
 NAMES_LIMIT = 20
 TEXT_LIMIT = 255
-"""Characters of a name or subject that are kept: the longest topic has as many."""
+"""Longest name or subject that is kept, in characters: the longest topic has as many."""
 NO_RULE_COVERS_IT = "no rule covers it"
 PROTECT_BROKER_NAMES = "protectBrokerNames"
-"""This property keeps live brokers from other hosts; its refusals are recorded as of a rule with its name."""
+"""The property that keeps live brokers from other hosts. Its refusals are recorded under a rule of this name.
+"""
 _BY = "refused by "
 _BY_NO_RULE = f"refused: {NO_RULE_COVERS_IT}"
 
 
 class JudgedRequest(Struct, frozen=True, kw_only=True):
-    """Who asked for what, and what the rules said."""
+    """One request of a peer, and the decision of the rules."""
 
     code: int
     peer: str
@@ -43,7 +45,7 @@ class JudgedRequest(Struct, frozen=True, kw_only=True):
     certificate: str
     """Subject of the client certificate; empty if there is none."""
     about: list[str]
-    """What the request names, such as `topics=T`."""
+    """Names in the request, such as `topics=T`."""
 
 
 def about(names: Names) -> list[str]:
@@ -58,10 +60,10 @@ def subject_of(certificate: Mapping[str, Any] | None) -> str:
 
 
 def refusal_of(decision: Decision) -> str:
-    """A refusal in words, with its rule; the journal counts refusals by it."""
+    """Describe a refusal and name its rule; the journal counts refusals by this text."""
     return _BY_NO_RULE if decision.rule is None else f"{_BY}rule {decision.rule!r}"
 
 
 def is_refusal_by_rules(reason: str) -> bool:
-    """Whether a reason that the journal has counted is one of `refusal_of`."""
+    """Whether a reason in the journal's counts is one of `refusal_of`."""
     return reason.startswith(_BY) or reason == _BY_NO_RULE

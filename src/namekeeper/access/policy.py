@@ -1,4 +1,4 @@
-"""A policy: the rules and the keys by which requests are judged."""
+"""A policy: the rules and keys that authorise requests."""
 
 from msgspec import Struct
 
@@ -11,14 +11,14 @@ __all__ = ["AccessPolicy", "check_users"]
 
 
 class AccessPolicy(Struct, frozen=True):
-    """The rules, and the keys of the users whom they name; they are replaced together."""
+    """The rules, and the keys of the users that they name; both are replaced together."""
 
     rules: AccessRules
     keys: AccessKeys
 
 
 def check_users(policy: AccessPolicy, *, source: str) -> None:
-    """Raise ConfigError if a rule names a user without a key: nobody could prove to be that user."""
+    """Raise ConfigError if a rule names a user without a key: no request could prove to be from that user."""
     for rule in policy.rules.rules:
         for user in sorted((rule.users or frozenset()) - policy.keys.keys()):
             question = did_you_mean(user, policy.keys)

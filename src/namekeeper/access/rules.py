@@ -1,7 +1,8 @@
-"""Rules in order, and how a request is judged by them: the first rule that holds decides.
+"""Ordered rules, the decision on a request, and the reasons for it: the first matching rule decides.
 
-A rule that allows holds only if *all* names of the request match its conditions. A rule that refuses holds if
-*any* name matches, or if the request names nothing: a request without a cluster may concern every cluster.
+A rule that allows matches only if *all* names of the request match its conditions. A rule that refuses
+matches if *any* name matches, or if the request names nothing: a request without a cluster may concern every
+cluster.
 """
 
 import re
@@ -10,40 +11,53 @@ from typing import Self
 
 from msgspec import Struct
 
-from namekeeper.access.names import NAMED, NO_NAMES, NameKind, Names
-from namekeeper.access.peer import IpNetwork, Peer
+from namekeeper.access.names import NAMED, NO_NAMES, Names
+from namekeeper.access.peer import NOBODY, Peer
 from namekeeper.access.request_class import HTTP_PAGES
+from namekeeper.common.networks import IpNetwork
+from namekeeper.messages.catalogue import NameKind
 
-__all__ = ["REFUSED_BY_DEFAULT", "AccessMode", "AccessRules", "Decision", "NamePatterns", "PeerRules", "Rule"]
+__all__ = [
+    "REFUSED_BY_DEFAULT",
+    "AccessCase",
+    "AccessMode",
+    "AccessRules",
+    "Decision",
+    "NamePatterns",
+    "PeerRules",
+    "Rule",
+    "RuleVerdict",
+    "explain",
+]
 
 
 class AccessMode(StrEnum):
-    """What happens to a request that the rules refuse."""
+    """The treatment of a request that the rules refuse."""
 
     AUDIT = "audit"
-    """It is logged and counted, and handled as if it were allowed."""
+    """The server logs and counts the request, and handles it as if it were allowed."""
     ENFORCE = "enforce"
-    """It is answered with NO_PERMISSION and has no effect."""
+    """The server answers NO_PERMISSION, and the request has no effect."""
 
 
 class NamePatterns(Struct, frozen=True):
-    """Names with `*` for any characters and `?` for one; upper and lower case count."""
+    """Names with `*` for any characters and `?` for one character; case matters."""
 
     texts: tuple[str, ...]
     expression: re.Pattern[str]
 
     @classmethod
     def of(cls, texts: tuple[str, ...]) -> Self:
-        """Patterns of texts."""
+        """Compile the patterns of these texts."""
         return cls(texts, re.compile("|".join(map(_expression, texts)), re.DOTALL))
 
     def covers(self, name: str) -> bool:
-        """Whether one of the patterns is the whole name."""
+        """Whether one of the patterns matches the whole name."""
         return self.expression.fullmatch(name) is not None
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """Who may do what, or may not; a condition that is None is not checked."""
+    """Conditions on requests, and whether the rule allows or refuses them; None always holds."""
 
     name: str
     allows: bool = True
@@ -52,17 +66,18 @@ class Rule(Struct, frozen=True, kw_only=True):
     users: frozenset[str] | None = None
     certificates: NamePatterns | None = None
     names: tuple[tuple[NameKind, NamePatterns], ...] = ()
-    """Conditions on what the request is about."""
+    """Conditions on the names in the request."""
     takes_over: bool = False
-    """Whether what it allows may take the place of a live broker of another host (protectBrokerNames)."""
+    """Whether a request that the rule allows may replace a live broker of another host (protectBrokerNames).
+    """
 
     @property
     def is_certain(self) -> bool:
-        """Whether peer and code alone decide that it holds."""
+        """Whether peer and code alone decide that the rule matches."""
         return self.users is None and not self.names
 
     def covers_code(self, code: int) -> bool:
-        """Whether it is about requests with this code; they must have the kinds of names that it limits."""
+        """Whether the rule covers this code; requests must have every kind of name that the rule limits."""
         return code in self.codes and all(kind in NAMED.get(code, ()) for kind, _ in self.names)
 
     def covers_network(self, peer: Peer) -> bool:
@@ -73,11 +88,11 @@ class Rule(Struct, frozen=True, kw_only=True):
         )
 
     def covers_certificate(self, peer: Peer) -> bool:
-        """Whether a name of the peer's certificate is one of the certificates."""
+        """Whether a name of the peer's certificate matches one of the patterns."""
         return self.certificates is None or any(map(self.certificates.covers, peer.certificate))
 
     def covers_user(self, user: str | None) -> bool:
-        """Whether the user is one of the users; None never is."""
+        """Whether the user is one of the rule's users; a request without a user is from none of them."""
         return self.users is None or user in self.users
 
     def covers_names(self, names: Names) -> bool:
@@ -91,13 +106,13 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 class Decision(Struct, frozen=True):
-    """What the rules say of a request."""
+    """The decision of the rules on one request."""
 
     allowed: bool
     rule: str | None
-    """The name of the rule; None if none held, which refuses."""
+    """The name of the rule that decided; None if no rule matched, which refuses the request."""
     takes_over: bool = False
-    """As in the rule."""
+    """`takes_over` of the rule."""
 
 
 REFUSED_BY_DEFAULT = Decision(allowed=False, rule=None)
@@ -110,14 +125,14 @@ class AccessRules(Struct, frozen=True):
     rules: tuple[Rule, ...]
 
     def judge(self, code: int, peer: Peer, *, user: str | None = None, names: Names = NO_NAMES) -> Decision:
-        """Judge one request of a peer; everybody may read the HTTP pages unless a rule is about them."""
+        """Decide on one request of a peer; every peer may read the HTTP pages unless a rule is about them."""
         if code == HTTP_PAGES and not any(code in rule.codes for rule in self.rules):
             return Decision(allowed=True, rule=None)
         return PeerRules(self, peer).judge(code, user, names)
 
 
 class PeerRules:
-    """The rules that can hold for one peer. Its connection keeps them, so networks are compared once."""
+    """The rules that can match one peer. Its connection keeps them, so networks are compared once."""
 
     __slots__ = ("_by_code", "_rules", "peer")
 
@@ -127,26 +142,26 @@ class PeerRules:
         self._by_code: dict[int, tuple[Rule, ...]] = {}
 
     def for_code(self, code: int) -> tuple[Rule, ...]:
-        """The rules that can hold for a code, up to the first one that certainly holds."""
+        """The rules that can match a code, up to the first one that certainly matches."""
         found = self._by_code.get(code)
         if found is None:
             found = self._by_code[code] = self._find(code)
         return found
 
     def may_allow(self, code: int) -> bool:
-        """Whether there is a request with this code that would be allowed."""
+        """Whether the rules would allow some request with this code."""
         return any(rule.allows for rule in self.for_code(code))
 
     def needs_user(self, code: int) -> bool:
-        """Whether the decision depends on who signed the request."""
+        """Whether the decision depends on the user that signed the request."""
         return any(rule.users is not None for rule in self.for_code(code))
 
     def needs_names(self, code: int) -> bool:
-        """Whether the decision depends on what the request is about."""
+        """Whether the decision depends on the names in the request."""
         return any(rule.names for rule in self.for_code(code))
 
     def judge(self, code: int, user: str | None = None, names: Names = NO_NAMES) -> Decision:
-        """Judge one request: the first rule that holds decides."""
+        """Decide on one request: the first matching rule decides."""
         for rule in self.for_code(code):
             if rule.covers_user(user) and rule.covers_names(names):
                 return Decision(rule.allows, rule.name, rule.takes_over)
@@ -164,12 +179,74 @@ class PeerRules:
 
 
 def _expression(text: str) -> str:
-    """The regular expression of a pattern: each part between two `*` is looked for once, from the left.
+    """The regular expression of a pattern; it searches for each part between two `*` once, from the left.
 
-    With a plain `.*` for each, a name of a megabyte would be tried in all its divisions.
+    With a plain `.*` for each `*`, the search would try all divisions of a name of a megabyte.
     """
     first, *others = (re.escape(part).replace(r"\?", ".") for part in text.split("*"))
     if not others:
         return first
     between = "".join(f"(?>.*?{part})" for part in others[:-1] if part)
     return f"{first}{between}.*{others[-1]}"
+
+
+HOLDS = "holds"
+
+
+class AccessCase(Struct, frozen=True, kw_only=True):
+    """A request that a peer could send."""
+
+    code: int
+    peer: Peer = NOBODY
+    user: str | None = None
+    """User with a valid signature."""
+    names: Names = NO_NAMES
+
+
+class RuleVerdict(Struct, frozen=True):
+    """The result of one rule for a request."""
+
+    rule: str
+    text: str
+
+
+def explain(rules: AccessRules, case: AccessCase) -> tuple[Decision, list[RuleVerdict]]:
+    """Decide on a request as the server does; explain each rule's result, up to the rule that decides."""
+    decision = rules.judge(case.code, case.peer, user=case.user, names=case.names)
+    verdicts = []
+    for rule in rules.rules:
+        obstacle = _obstacle(rule, case)
+        verdicts.append(RuleVerdict(rule.name, obstacle or HOLDS))
+        if obstacle is None:
+            break
+    return decision, verdicts
+
+
+def _obstacle(rule: Rule, case: AccessCase) -> str | None:
+    """Why a rule does not match; None if it does."""
+    if case.code not in rule.codes:
+        return "is not about this request"
+    for kind, _ in rule.names:
+        if kind not in NAMED.get(case.code, ()):
+            return f"limits {kind.value}, which this request does not have"
+    return _obstacle_in_peer(rule, case.peer) or _obstacle_in_request(rule, case)
+
+
+def _obstacle_in_peer(rule: Rule, peer: Peer) -> str | None:
+    if not rule.covers_network(peer):
+        address = "an unknown address" if peer.address is None else peer.address
+        return f"networks: {address} is in none of them"
+    if not rule.covers_certificate(peer):
+        return f"certificates: {', '.join(peer.certificate) or 'there is none'}"
+    return None
+
+
+def _obstacle_in_request(rule: Rule, case: AccessCase) -> str | None:
+    if not rule.covers_user(case.user):
+        return f"users: {case.user or 'the request is not signed'}"
+    if not rule.covers_names(case.names):
+        return ", ".join(
+            f"{kind.value}: {', '.join(sorted(case.names.of(kind))) or 'the request names none'}"
+            for kind, _ in rule.names
+        )
+    return None

@@ -1,44 +1,49 @@
-"""Reads the file of rules, TOML; an error is one line that says where it is and what to write."""
+"""Reads the file of rules and the file of the users' secret keys, both TOML.
+
+An error is one line that names the place and what to write there. No message repeats a key.
+"""
 
 import re
 import tomllib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
 
-from namekeeper.access.names import NAMED, NameKind
-from namekeeper.access.peer import IpNetwork, parse_network
-from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass, codes_of
+from namekeeper.access.names import NAMED
+from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, TAKING_OVER, codes_of
 from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
+from namekeeper.access.signature import AccessKeys
 from namekeeper.common.copied_text import advice_for_toml
 from namekeeper.common.near_names import did_you_mean
+from namekeeper.common.networks import IpNetwork, parse_network
 from namekeeper.errors import ConfigError
-from namekeeper.wire.codes import RequestCode
+from namekeeper.messages.catalogue import NameKind, RequestClass
 
-__all__ = ["RULES_LIMIT", "AccessFile", "parse_access_file", "parse_toml"]
+__all__ = ["NO_KEYS", "RULES_LIMIT", "AccessFile", "parse_access_file", "parse_keys_file", "parse_toml"]
 
 RULES_LIMIT = 1_000
-"""Rules in a file: each new connection is compared with all of them, and each is a series of a metric."""
+"""Most rules in a file: each new connection is compared with every rule, and each rule is a series of a
+metric."""
 
 EVERYTHING = "any"
-"""The word for all classes of requests; the HTTP pages have to be named themselves."""
+"""The word for all classes of requests. It leaves out the HTTP pages, which a rule has to name."""
 
 _LINE = re.compile(r"\(at line ([0-9]+),")
-"""Where `tomllib` says that a text is broken."""
+"""The place of an error in a message of `tomllib`."""
 _TOP = ("mode", "keys", "rule")
 _CONDITIONS = ("networks", "users", "certificates", *(kind.value for kind in NameKind))
 _RULE = ("name", "effect", "requests", "takes_over", *_CONDITIONS)
 _EFFECTS = {"allow": True, "refuse": False}
-_TAKING_OVER = {RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER}
 
 
 class AccessFile(Struct, frozen=True):
-    """What a file of rules says."""
+    """The contents of a file of rules."""
 
     rules: AccessRules
     keys_path: str | None
-    """The file of the users' keys, as it is written: relative to the file of rules."""
+    """The file of the users' keys as written, relative to the file of rules."""
 
 
 def parse_access_file(text: str, *, source: str) -> AccessFile:
@@ -49,7 +54,7 @@ def parse_access_file(text: str, *, source: str) -> AccessFile:
         source: the file's name, for messages.
 
     Raises:
-        ConfigError: something in it can't be used; nothing of it may be.
+        ConfigError: a part of the file can't be used; then no part of it may be used.
     """
     table = parse_toml(text, source=source)
     _refuse_unknown(table, _TOP, source)
@@ -72,7 +77,7 @@ def parse_access_file(text: str, *, source: str) -> AccessFile:
 
 
 def parse_toml(text: str, *, source: str) -> dict[str, Any]:
-    """Read TOML; a byte order mark at its beginning is skipped. A ConfigError says where it is broken."""
+    """Read TOML and skip a byte order mark at its start. A ConfigError names the place of an error."""
     plain = text.removeprefix("\ufeff")
     try:
         return tomllib.loads(plain)
@@ -82,7 +87,7 @@ def parse_toml(text: str, *, source: str) -> dict[str, Any]:
 
 
 def _advice(text: str, problem: str) -> str:
-    """What to write instead of the line that a problem names."""
+    """Advice for the line that a problem names: the text to write instead."""
     found = _LINE.search(problem)
     if found is not None:
         return advice_for_toml(text.split("\n")[int(found[1]) - 1], problem)
@@ -149,7 +154,7 @@ def _takes_over(row: Mapping[str, Any], codes: frozenset[int], where: str) -> bo
     value = row.get("takes_over", False)
     if not isinstance(value, bool):
         raise ConfigError(f"{where}: takes_over can't be {value!r}: write true or false")
-    if value and (row.get("effect") == "refuse" or _TAKING_OVER.isdisjoint(codes)):
+    if value and (row.get("effect") == "refuse" or TAKING_OVER.isdisjoint(codes)):
         raise ConfigError(f"{where}: takes_over is for rules that allow to register or unregister (103, 104)")
     return value
 
@@ -165,7 +170,7 @@ def _patterns(row: Mapping[str, Any], key: str, where: str) -> NamePatterns | No
 
 
 def _texts(row: Mapping[str, Any], key: str, where: str) -> tuple[str, ...] | None:
-    """A list of texts; an empty list is refused as a mistake, because the rule would never hold."""
+    """A list of texts; an empty list is refused as a mistake, because its rule would never match."""
     value = row.get(key)
     if value is None:
         return None
@@ -193,3 +198,47 @@ def _refuse_twins(rules: tuple[Rule, ...], source: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"{source}: two rules are named {name!r}; refusals and metrics name the rule")
+
+
+NO_KEYS: AccessKeys = MappingProxyType({})
+
+_EXAMPLE = 'ops = "secret", ops = ["new secret", "old secret"] or ops = { env = "OPS_SECRET_KEY" }'
+
+
+def parse_keys_file(text: str, *, source: str, environment: Mapping[str, str]) -> AccessKeys:
+    """Read the text of a file of keys.
+
+    Args:
+        text: TOML; the table `users` has each user's secret key or keys.
+        source: the file's name, for messages.
+        environment: the variables that the file may name instead of keys.
+
+    Raises:
+        ConfigError: a part of the file can't be used.
+    """
+    table = parse_toml(text, source=source)
+    users = table.get("users")
+    if not isinstance(users, dict) or table.keys() != {"users"}:
+        raise ConfigError(f"{source}: must hold one table, [users], with a line for each: {_EXAMPLE}")
+    return MappingProxyType(
+        {user: _secret_keys(value, f"{source}: user {user!r}", environment) for user, value in users.items()}
+    )
+
+
+def _secret_keys(value: Any, where: str, environment: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ANN401
+    values = value if isinstance(value, list) else [value]
+    keys = tuple(_secret_key(each, where, environment) for each in values)
+    if not keys or where.endswith("user ''"):
+        raise ConfigError(f"{where}: write {_EXAMPLE}")
+    return keys
+
+
+def _secret_key(value: object, where: str, environment: Mapping[str, str]) -> str:
+    if isinstance(value, dict) and value.keys() == {"env"} and isinstance(value["env"], str):
+        key = environment.get(value["env"], "")
+        if not key:
+            raise ConfigError(f"{where}: the environment variable {value['env']} is not set")
+        return key
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{where}: write {_EXAMPLE}")
+    return value

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart
+from namekeeper.common.namesrv_clusters import namesrv_clusters
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.perm import format_perm
@@ -53,7 +54,9 @@ class Comparison(Struct, frozen=True):
     compared: dict[SnapshotPart, int]
     """Number of compared facts of each part."""
     not_compared: dict[SnapshotPart, str]
-    """Parts that one of them refused -> its reason."""
+    """Parts that one of the name servers refused -> its reason."""
+    share_brokers: bool = True
+    """False: both have brokers, and none in common, so they seem to be name servers of different clusters."""
 
 
 def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
@@ -71,7 +74,15 @@ def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
         for fact in names
         if fact in differing and not explanations.explain(fact)
     ]
-    return Comparison(a.addr, b.addr, differences, compared, not_compared)
+    return Comparison(a.addr, b.addr, differences, compared, not_compared, _share_brokers(a, b))
+
+
+def _share_brokers(a: NamesrvSnapshot, b: NamesrvSnapshot) -> bool:
+    addrs = {
+        side: {addr for broker in snapshot.brokers.values() for addr in broker.broker_addrs.values()}
+        for side, snapshot in (("a", a), ("b", b))
+    }
+    return "b" in namesrv_clusters(addrs)["a"]
 
 
 def _reasons(snapshot: NamesrvSnapshot) -> dict[SnapshotPart, str]:

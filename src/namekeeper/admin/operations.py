@@ -5,7 +5,7 @@ An answer other than SUCCESS is raised as `ResponseError` with the server's addr
 be read as `RemotingError`; a server that gives no answer raises `RemotingError`, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from namekeeper.messages.bodies import (
     decode_topic_list,
     decode_topic_route,
     encode_data_version,
+    encode_topic_route,
 )
 from namekeeper.messages.fields import decode_header, encode_header
 from namekeeper.messages.kv import (
@@ -42,10 +43,12 @@ from namekeeper.messages.topics import (
     AddWritePermOfBrokerResponseHeader,
     DeleteTopicFromNamesrvRequestHeader,
     GetTopicsByClusterRequestHeader,
+    RegisterTopicRequestHeader,
     WipeWritePermOfBrokerRequestHeader,
     WipeWritePermOfBrokerResponseHeader,
 )
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
+from namekeeper.model.topic import QueueData
 from namekeeper.model.version import DataVersion
 from namekeeper.remoting.request_sender import RequestSender
 from namekeeper.wire.codes import RequestCode, ResponseCode
@@ -69,6 +72,8 @@ __all__ = [
     "put_kv_config",
     "put_order_conf",
     "query_data_version",
+    "read_properties_answer",
+    "register_topic",
     "system_topics",
     "topic_route",
     "topics_by_cluster",
@@ -161,6 +166,12 @@ async def delete_topic(namesrv: Namesrv, topic: str, cluster_name: str | None = 
     await _send(namesrv, RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
 
 
+async def register_topic(namesrv: Namesrv, topic: str, queues: Sequence[QueueData]) -> None:
+    """Set the rows of a topic on broker names that are registered (protocol.md 2.12); not in 4.x."""
+    body = encode_topic_route(TopicRouteData(queue_datas=list(queues)), standard=True)
+    await _send(namesrv, RequestCode.REGISTER_TOPIC_IN_NAMESRV, RegisterTopicRequestHeader(topic), body)
+
+
 async def wipe_write_perm(namesrv: Namesrv, broker_name: str) -> int:
     """Take the write permission from every topic of a broker name; return how many topics it has."""
     header = WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
@@ -223,8 +234,12 @@ async def delete_order_conf(namesrv: Namesrv, topic: str) -> None:
 
 
 async def get_namesrv_config(namesrv: Namesrv) -> dict[str, str]:
-    """Return the properties that are in effect; they come unescaped, a line each (protocol.md 2.14)."""
-    body = (await _send(namesrv, RequestCode.GET_NAMESRV_CONFIG)).body
+    """Return the properties that are in effect."""
+    return read_properties_answer((await _send(namesrv, RequestCode.GET_NAMESRV_CONFIG)).body)
+
+
+def read_properties_answer(body: bytes) -> dict[str, str]:
+    """Return the properties in the answer to 319; they come unescaped, a line each (protocol.md 2.14)."""
     pairs = (line.partition("=") for line in body.decode(errors="replace").split("\n") if line)
     return {key: value for key, _, value in pairs}
 

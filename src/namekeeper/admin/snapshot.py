@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class SnapshotPart(StrEnum):
-    """What a snapshot consists of; a part that a server refuses is left out of a comparison."""
+    """A part of a snapshot; a comparison leaves out a part that a server refuses."""
 
     CLUSTER = "cluster"
     BROKER = "broker"
@@ -42,10 +42,10 @@ class SnapshotPart(StrEnum):
 
 
 class SnapshotScope(Struct, frozen=True):
-    """What to ask for, and how many requests at a time."""
+    """The parts to request, and the number of requests at a time."""
 
     parts: frozenset[SnapshotPart] = frozenset(SnapshotPart)
-    """Parts to ask for; the others stay empty."""
+    """Parts to request; the others stay empty."""
     namespaces: tuple[str, ...] = (ORDER_TOPIC_CONFIG,)
     """KV namespaces; a name server can't list them."""
     with_config: bool = False
@@ -57,13 +57,13 @@ class SnapshotScope(Struct, frozen=True):
 
 
 class NamesrvSnapshot(Struct, frozen=True):
-    """What one name server answered."""
+    """The answers of one name server."""
 
     addr: str
     clusters: dict[str, frozenset[str]] = field(default_factory=dict)
     brokers: dict[str, BrokerData] = field(default_factory=dict)
     routes: dict[str, TopicRouteData | None] = field(default_factory=dict)
-    """Topic -> its route; None when it is listed and has none."""
+    """Topic -> its route; None for a listed topic without a route."""
     cluster_topics: dict[str, frozenset[str]] = field(default_factory=dict)
     member_groups: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
     """(cluster, broker name) -> broker id -> address."""

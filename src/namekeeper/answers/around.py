@@ -21,7 +21,7 @@ _WITHOUT_ANSWER = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.NEVER_REGISTERED, Ve
 """Verdicts that say nothing about the topic itself."""
 _HAS_ROUTE, _NONE = "a route with queues to write to", "no queue to write to"
 _SORTS = {"unknown": "not known", "stopped": "no answer"}
-"""State of the name server -> what is said of a period in which it was not up and known."""
+"""State of the name server -> phrase for a period in which it was not up and known."""
 
 
 class _PeriodAround(Struct, frozen=True):
@@ -29,7 +29,7 @@ class _PeriodAround(Struct, frozen=True):
     begin: int
     end: int | None
     summary: str
-    """That of its begin."""
+    """The summary of its start."""
 
 
 def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> tuple[str, list[Fact]]:
@@ -52,22 +52,29 @@ def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> tu
     periods = list(_periods(one, _near(times, at), judge))
     if here is not Verdict.HAS_ROUTE:
         later = [each.begin for each in periods if each.begin > at and each.sort == _HAS_ROUTE]
-        return "", [Fact(f"it had {_HAS_ROUTE} again from here on", begin) for begin in later[:1]]
+        text = f"it had {_HAS_ROUTE} again from here on"
+        return "", [Fact(text, begin, window_ms=one.window_at(begin)) for begin in later[:1]]
     periods[:1] = [_from_its_begin(one, first, times, judge) for first in periods[:1]]
     others = [each for each in periods if each.sort != _HAS_ROUTE]
     nearest = sorted(others, key=lambda each: abs(each.begin - at))[:_MOST_FACTS]
-    return (_beside(nearest[0], at) if nearest else ""), [_fact(each) for each in nearest]
+    return (_beside(one, nearest[0], at) if nearest else ""), [_fact(one, each) for each in nearest]
 
 
-def _fact(period: _PeriodAround) -> Fact:
-    length = "from here on" if period.end is None else f"for {shown_duration(period.end - period.begin)}"
-    return Fact(f"{period.sort} {length}: {period.summary}", period.begin, period.end)
+def _fact(one: Evidence, period: _PeriodAround) -> Fact:
+    window_ms = one.window_at(period.begin)
+    length = "from here on" if period.end is None else _length(one, period.begin, period.end)
+    return Fact(f"{period.sort} {length}: {period.summary}", period.begin, period.end, window_ms)
 
 
-def _beside(period: _PeriodAround, at: int) -> str:
+def _length(one: Evidence, begin: int, end: int) -> str:
+    is_exact = not one.window_at(begin) and not one.window_at(end)
+    return f"for {'' if is_exact else 'about '}{shown_duration(end - begin)}"
+
+
+def _beside(one: Evidence, period: _PeriodAround, at: int) -> str:
     """A period as a part of the summary, by its distance from the time in question."""
     begin, end = period.begin, period.end
-    length = "" if end is None else f" for {shown_duration(end - begin)}"
+    length = "" if end is None else f" {_length(one, begin, end)}"
     if end is not None and end <= at:
         return f"{period.sort}{length}, until {shown_duration(at - end)} before"
     return f"{period.sort}{length}, from {shown_duration(begin - at)} after on"
@@ -119,7 +126,7 @@ def _change_times(one: Evidence) -> set[int]:
 
 
 def _near(times: set[int], at: int) -> list[int]:
-    """Those near a time, and the last one before, in order."""
+    """The times near a time, and the last one before it, in order."""
     begin = at - AROUND_MS
     near = [time for time in times if begin < time <= at + AROUND_MS]
     before = max((time for time in times if time <= begin), default=at)

@@ -1,4 +1,4 @@
-"""Who did what: the requests that access rules judged, and those that were refused."""
+"""The audit of requests: those that access rules checked, and those that the server refused."""
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,14 +7,14 @@ from typing import Any
 from msgspec import Struct
 
 from namekeeper.access.judged import NO_RULE_COVERS_IT, is_refusal_by_rules
-from namekeeper.access.request_class import CLASSES, RequestClass
-from namekeeper.answers.from_journal import notes_of
+from namekeeper.access.request_class import CLASSES, TAKING_OVER, codes_of
 from namekeeper.answers.times import Zone, shown
 from namekeeper.common.printable import printable
 from namekeeper.journal.contract.decode import RecordReader
-from namekeeper.journal.contract.lines import Line
-from namekeeper.journal.contract.record import Access, Denied, Record
-from namekeeper.journal.reading.reader import FoundJournal, find_segments, read_segment_lines
+from namekeeper.journal.contract.record import KINDS, Access, Denied, Record
+from namekeeper.journal.contract.stated import kind_name
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, always_skip, notes_of
+from namekeeper.messages.catalogue import RequestClass
 from namekeeper.wire.codes import RequestCode
 
 __all__ = [
@@ -27,13 +27,8 @@ __all__ = [
     "read_audit",
 ]
 
-_ANY_KIND = b'{"kind":"'
-_KINDS = (b'{"kind":"access"', b'{"kind":"denied"')
-_RECORDED = {
-    int(code)
-    for code, its_class in CLASSES.items()
-    if its_class is RequestClass.ADMIN or code in (RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER)
-}
+_OTHER_KINDS = frozenset(map(kind_name, KINDS)) - {"access", "denied"}
+_RECORDED = TAKING_OVER | codes_of(RequestClass.ADMIN)
 """Codes for which each refusal by a rule has a record of its own, besides the count."""
 
 
@@ -63,9 +58,9 @@ class AuditQuery(Struct, frozen=True):
     """Which requests are wanted."""
 
     text: str = ""
-    """Part of who asked, or of what was asked; in any case of letters. Empty: all."""
+    """Part of the names of the peer, the user or the request, in any case of letters. Empty: all."""
     newest: int | None = None
-    """At most this many, the newest ones."""
+    """Largest number of entries: the newest ones are returned."""
 
     def select(self, entries: Iterable[AuditEntry]) -> list[AuditEntry]:
         """Return the wanted ones, in the order of time."""
@@ -105,7 +100,7 @@ def audit_from_rows(
     denied: Iterable[Mapping[str, Any]],
     query: AuditQuery = EVERY_REQUEST,
 ) -> list[AuditEntry]:
-    """The same from rows of a warehouse, of the queries `judged_request` and `denied_request`."""
+    """The requests from rows of a warehouse: those of the queries `judged_request` and `denied_request`."""
     entries = [
         _judged(
             at=row["at"], namesrv=row["namesrv"], code=row["code"], allowed=row["allowed"], mode=row["mode"],
@@ -141,20 +136,12 @@ def audit_lines(entries: Iterable[AuditEntry], zone: Zone) -> Iterator[str]:
 
 
 def _entries(journal: FoundJournal, note: Callable[[str], object]) -> Iterator[AuditEntry]:
-    reader = RecordReader()
-    for name in find_segments(journal.folder, journal.writer, system=journal.system):
-        for line in read_segment_lines(journal.folder, name, system=journal.system):
-            record = reader(line, name) if _may_be_an_entry(line) else None
-            if isinstance(record, Record):
-                yield from _entry(record)
+    reader = RecordReader(skip=_OTHER_KINDS)
+    for record in JournalReader(journal).records(reader, can_skip=always_skip):
+        if isinstance(record, Record):
+            yield from _entry(record)
     for text in notes_of(reader):
         note(f"{journal}: {text}")
-
-
-def _may_be_an_entry(line: Line) -> bool:
-    """Whether a line is an entry; or can't be read, so that it may have been one."""
-    is_of_any_kind = not line.problem and line.data.startswith(_ANY_KIND)
-    return line.data.startswith(_KINDS) or not is_of_any_kind
 
 
 def _entry(record: Record) -> Iterator[AuditEntry]:

@@ -1,12 +1,25 @@
-"""What is known of a topic at one name server: rows, each with the time range in which it was valid.
+"""The evidence about a topic at one name server: rows, each with the time range in which it was valid.
 
-Evidence is made from a journal (`from_journal.py`) or from the facts of the pipeline (`from_facts.py`); the
-fields have the names of the columns of its histories. Times are effective times in wall ms; `valid_to` is not
-included, None is open.
+A history about the topic gives the evidence. The fields have the names of the columns of the pipeline's
+histories. Times are effective times in wall ms; `valid_to` is not included, None is open.
 """
 
-from msgspec import Struct
+from collections.abc import Iterable
+from typing import Any
 
+from msgspec import Struct, structs
+
+from namekeeper.access.rules import AccessMode
+from namekeeper.history.history import History
+from namekeeper.history.rows import LiveKey, TopicKey, ValidPeriod
+from namekeeper.journal.contract.record import (
+    Access,
+    BrokerLive,
+    BrokerNameRemovedRecord,
+    TopicQueuesRow,
+    UnknownTopicMinute,
+)
+from namekeeper.journal.reading.coverage import Coverage, TimeRange
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import Perm
 
@@ -19,10 +32,11 @@ __all__ = [
     "RefusedRequest",
     "TopicRoute",
     "ValidRow",
+    "evidence_of",
 ]
 
 DAY_MS = 86_400_000
-"""How long before a time a history is read, unless that does not suffice to answer."""
+"""Time before an instant that is read first. If that does not show the cause, more is read."""
 
 
 class ValidRow(Struct, frozen=True, kw_only=True):
@@ -37,6 +51,9 @@ class ValidRow(Struct, frozen=True, kw_only=True):
     """gone, changed, checkpoint (it had no such row), unknown (records were lost), stopped; None: open."""
     to_cause: str | None = None
     to_peer: str | None = None
+    from_window_ms: int = 0
+    """The row began at most so long before `valid_from`: an observer recorded that; 0: exactly then."""
+    to_window_ms: int = 0
 
     def is_valid(self, at: int) -> bool:
         """Whether the row was valid at a time."""
@@ -90,10 +107,14 @@ class KnownPeriod(Struct, frozen=True, kw_only=True):
     """up, unknown (records were lost) or stopped."""
     boot: int | None = None
     """If up."""
+    is_observed: bool = False
+    """If up: whether an observer recorded it."""
+    restart: str | None = None
+    """If observed: whether the name server restarted before: seen, possible; None: nothing was before."""
 
 
 class Lookups(Struct, frozen=True, kw_only=True):
-    """Look-ups of the topic that found no route, in one minute."""
+    """Lookups of the topic that found no route, in one minute."""
 
     minute: int
     language: str | None = None
@@ -118,12 +139,12 @@ class RefusedRequest(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What the records of one name server say about one topic."""
+    """The evidence of one name server's records about one topic."""
 
     namesrv: str
     topic: str
     known_from: int | None
-    """Begin of the first complete checkpoint that was read; None if there is none."""
+    """Start of the first complete checkpoint that was read; None if there is none."""
     knows_up_to: int | None
     """Time of the last record."""
     periods: list[KnownPeriod]
@@ -150,21 +171,222 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return [route for route in self.routes if route.is_valid(at)]
 
     def shows_cause(self, at: int) -> bool:
-        """Whether the topic had a row up to a time, with a cause for what it lacks: writing, or a master."""
+        """Whether the topic had a row up to a time, and rows explain a lack of write permission or master."""
         rows = self.routes_at(at)
         unexplained = [r for r in rows if r.from_cause in {None, "restored"} and not r.perm & Perm.WRITE]
         masters = {s.broker_name for s in self.sessions if s.broker_id == MASTER_ID and s.valid_from <= at}
         has_masters = all(row.broker_name in masters for row in rows)
         return any(route.valid_from <= at for route in self.routes) and not unexplained and has_masters
 
+    def needed_from(self, at: int) -> int:
+        """The time from which rows must be read for an answer about `at`, wall ms."""
+        ended = max((route.valid_to or 0 for route in self.routes if route.has_ended(at)), default=at)
+        return outage_from(at if self.routes_at(at) else ended, at)
+
+    def window_at(self, at: int) -> int:
+        """The longest window of the changes at a time; 0: they are exact, or there are none."""
+        rows: list[ValidRow] = [*self.routes, *self.sessions]
+        began = [row.from_window_ms for row in rows if row.valid_from == at]
+        return max([*began, *(row.to_window_ms for row in rows if row.valid_to == at)], default=0)
+
     def unknown_until(self, at: int) -> int | None:
-        """When the state is known again, if it is not known at a time, as records were lost; else None."""
+        """The end of the period around a time in which lost records leave the state unknown; else None."""
         period = self.period_at(at)
         return period.valid_to if period is not None and period.state == "unknown" else None
 
+    def gap_before(self, period: KnownPeriod) -> KnownPeriod | None:
+        """The unknown time between the period of observation before and this one; None if there is none."""
+        index = self.periods.index(period)
+        if not period.is_observed or index < 2:
+            return None
+        gap, before = self.periods[index - 1], self.periods[index - 2]
+        return gap if gap.state == "unknown" and before.boot not in {None, period.boot} else None
+
     def began(self, boot: int) -> int:
-        """When a boot began.
+        """The start of a boot, wall ms.
 
         The number of a boot is the wall clock at its start, or more if the clock was put back meanwhile.
         """
         return min(boot, *(period.valid_from for period in self.periods if period.boot == boot))
+
+
+def outage_from(ended: int, at: int) -> int:
+    """The start of an outage, wall ms: a member of a broker group that went earlier does not belong to it.
+
+    Args:
+        ended: when the last row of the topic ended.
+        at: the time in question: a history is read from a day before it, or from a day before an earlier end.
+    """
+    return (at if ended > at - DAY_MS else ended) - DAY_MS
+
+
+def evidence_of(history: History) -> Evidence:
+    """The evidence that a history about a topic gives."""
+    topic = history.about or ""
+    coverage = history.coverage
+    periods = history.valid_periods()
+    return Evidence(
+        namesrv=history.namesrv,
+        topic=topic,
+        known_from=coverage.knows_from,
+        knows_up_to=coverage.knows_up_to,
+        periods=_periods(coverage),
+        routes=[
+            _route(key, period) for key, period in periods if isinstance(key, TopicKey) and key.topic == topic
+        ],
+        sessions=_sessions((key, period) for key, period in periods if isinstance(key, LiveKey)),
+        lookups=[
+            _lookups(record)
+            for record in history.activity
+            if isinstance(record, UnknownTopicMinute) and record.topic == topic
+        ],
+        refused=[
+            _refused(record)
+            for record in history.activity
+            if isinstance(record, Access) and not record.allowed and record.mode == AccessMode.ENFORCE
+        ],
+    )
+
+
+def _route(key: TopicKey, period: ValidPeriod[TopicQueuesRow]) -> TopicRoute:
+    row = period.row
+    is_removed = isinstance(period.ending, BrokerNameRemovedRecord)
+    return TopicRoute(
+        broker_name=key.broker_name,
+        read_queue_nums=row.read_queue_nums,
+        write_queue_nums=row.write_queue_nums,
+        perm=row.perm,
+        topic_sys_flag=row.topic_sys_flag,
+        reason="broker_name_removed" if is_removed else None,
+        **_begin_of(period),
+        **_end_of(period),
+    )
+
+
+def _sessions(periods: Iterable[tuple[LiveKey, ValidPeriod[BrokerLive]]]) -> list[BrokerSession]:
+    """The sessions. A row with another data version or address continues the session of the row before it."""
+    found: list[BrokerSession] = []
+    newest: dict[LiveKey, tuple[int, ValidPeriod[BrokerLive]]] = {}
+    for key, period in periods:
+        index, before = newest.get(key, (-1, None))
+        if before is None or not _goes_on(before, period):
+            index = len(found)
+            found.append(_session(period))
+        else:
+            found[index] = structs.replace(found[index], **_end_of(period), **_details_of(period))
+        newest[key] = index, period
+    return found
+
+
+def _goes_on(before: ValidPeriod[BrokerLive], period: ValidPeriod[BrokerLive]) -> bool:
+    """Whether a row is of the session of the row before it."""
+    return before.until is period.since and before.ended_by == "changed" and _who(before) == _who(period)
+
+
+def _who(period: ValidPeriod[BrokerLive]) -> tuple[str, int, int, int]:
+    row = period.row
+    return row.broker_name, row.broker_id, period.since.boot, row.gen
+
+
+def _session(period: ValidPeriod[BrokerLive]) -> BrokerSession:
+    row = period.row
+    return BrokerSession(
+        cluster=row.cluster,
+        broker_addr=row.broker_addr,
+        broker_name=row.broker_name,
+        broker_id=row.broker_id,
+        boot=period.since.boot,
+        gen=row.gen,
+        **_begin_of(period),
+        **_end_of(period),
+        **_details_of(period),
+    )
+
+
+def _begin_of(period: ValidPeriod[Any]) -> dict[str, Any]:
+    since = period.since
+    return {
+        "valid_from": since.at, "from_cause": since.cause or None, "from_peer": since.peer or None,
+        "from_window_ms": since.window_ms,
+    }  # fmt: skip
+
+
+def _end_of(period: ValidPeriod[Any]) -> dict[str, Any]:
+    until = period.until
+    if until is None:
+        return {"valid_to": None, "ended_by": None, "to_cause": None, "to_peer": None, "to_window_ms": 0}
+    return {
+        "valid_to": until.at, "ended_by": period.ended_by, "to_cause": until.cause or None,
+        "to_peer": until.peer or None, "to_window_ms": until.window_ms,
+    }  # fmt: skip
+
+
+def _details_of(period: ValidPeriod[BrokerLive]) -> dict[str, Any]:
+    """How a session ended."""
+    end = period.ending
+    if not isinstance(end, BrokerLive):
+        return {}
+    return {"reason": end.reason, "idle_ms": end.idle_ms, "closed_by": end.closed_by or None}
+
+
+def _lookups(record: UnknownTopicMinute) -> Lookups:
+    return Lookups(
+        minute=record.minute,
+        language=record.language or None,
+        client_version=record.client_version or None,
+        count=record.count,
+    )
+
+
+def _refused(record: Access) -> RefusedRequest:
+    return RefusedRequest(
+        at=record.ts,
+        code=record.code,
+        about=record.about,
+        peer=record.peer or None,
+        user=record.user or None,
+        rule=record.rule or None,
+        count=record.count,
+    )
+
+
+def _periods(coverage: Coverage) -> list[KnownPeriod]:
+    """Boots, stops and losses as periods that do not overlap."""
+    begin = coverage.knows_from
+    if begin is None:
+        return []
+    unknown = coverage.unknown
+    boots = coverage.boots
+    known: list[KnownPeriod] = []
+    for boot, following in zip(boots, [*boots[1:], None], strict=True):
+        up = KnownPeriod(
+            valid_from=boot.since, valid_to=boot.until, state="up", boot=boot.boot,
+            is_observed=boot.is_observed, restart=boot.restart or None,
+        )  # fmt: skip
+        known += _without(unknown, begin, up)
+        if boot.is_stopped and boot.until is not None:
+            until = None if following is None else following.since
+            known += _without(
+                unknown, begin, KnownPeriod(valid_from=boot.until, valid_to=until, state="stopped")
+            )
+    lost = [KnownPeriod(valid_from=one.since, valid_to=one.until, state="unknown") for one in unknown]
+    return sorted([*known, *lost], key=lambda period: period.valid_from)
+
+
+def _without(unknown: list[TimeRange], begin: int, period: KnownPeriod) -> list[KnownPeriod]:
+    """The parts of a period after `begin` and outside of the unknown ranges."""
+    found = []
+    since, until = max(begin, period.valid_from), period.valid_to
+    for lost in unknown:
+        if lost.until is not None and lost.until <= since:
+            continue
+        if until is not None and lost.since >= until:
+            break
+        if since < lost.since:
+            found.append(structs.replace(period, valid_from=since, valid_to=lost.since))
+        if lost.until is None:
+            return found
+        since = lost.until
+    if until is None or since < until:
+        found.append(structs.replace(period, valid_from=since))
+    return found

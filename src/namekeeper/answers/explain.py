@@ -4,16 +4,19 @@ This is a pure function of evidence, from journals or from the tables of the pip
 time is not known, the explanation says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from namekeeper.answers.around import look_around
 from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups
-from namekeeper.answers.phrases import queues
+from namekeeper.answers.phrases import end_of_row, end_of_session, queues, with_cause
 from namekeeper.answers.refusals import facts_of_refusals
 from namekeeper.answers.verdict import Explanation, Fact, Judgement, Verdict
 from namekeeper.answers.with_route import judge_with_route
-from namekeeper.answers.without_route import judge_without_route
+from namekeeper.answers.without_route import facts_of_gap, judge_without_route
 from namekeeper.common.counts import shown_count
+from namekeeper.common.durations import shown_duration
+from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.model.broker import MASTER_ID
 
 __all__ = ["explain"]
 
@@ -25,18 +28,35 @@ def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explana
     """Say for each name server why it had no route of the topic, or that it had one.
 
     Args:
-        evidence: of each name server, about the same topic.
+        evidence: of each name server, about the same topic. Only name servers of one cluster are compared.
         at: wall ms; None is the last known time of each name server.
     """
-    return [_explain_one(one, [other for other in evidence if other is not one], at) for one in evidence]
+    clusters = namesrv_clusters({one.namesrv: set(_recent_addrs(one, _at(one, at))) for one in evidence})
+    found = []
+    for one in evidence:
+        beside = [each for each in evidence if each is not one and each.namesrv in clusters[one.namesrv]]
+        found.append(_explain_one(one, beside, _at(one, at)))
+    return found
 
 
-def _explain_one(one: Evidence, others: Sequence[Evidence], wanted: int | None) -> Explanation:
-    at = one.knows_up_to or 0 if wanted is None else wanted
+def _at(one: Evidence, wanted: int | None) -> int:
+    return one.knows_up_to or 0 if wanted is None else wanted
+
+
+def _recent_addrs(one: Evidence, at: int) -> Iterator[str]:
+    """Addresses of the brokers that a name server had not long before a time."""
+    for session in one.sessions:
+        if session.valid_from <= at and (session.valid_to is None or at < session.valid_to + SHARED_MS):
+            yield session.broker_addr
+
+
+def _explain_one(one: Evidence, others: Sequence[Evidence], at: int) -> Explanation:
     verdict, summary, facts = _judge(one, others, at)
     beside, around = look_around(one, at, lambda time: _judge(one, others, time))
-    summary = f"{summary}; {beside}" if beside else summary
-    facts = [*facts, *around]
+    uncertain = _uncertain(one, at)
+    window = _window(facts, uncertain, at)
+    summary = "; ".join(part for part in (summary + window, beside) if part)
+    facts = [*facts, *around, *uncertain]
     return Explanation(
         one.namesrv, one.topic, at, one.knows_up_to, verdict, summary,
         [*facts, *facts_of_refusals(one, at), *_failed_lookups(one, at)],
@@ -61,6 +81,29 @@ def _judge(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:
     return judge_without_route(one, others, at, began)
 
 
+def _uncertain(one: Evidence, at: int) -> list[Fact]:
+    """Changes of the topic whose windows contain the time: they may have happened before it or after."""
+    names = {route.broker_name for route in one.routes}
+    masters = [s for s in one.sessions if s.broker_id == MASTER_ID and s.broker_name in names]
+    facts = [
+        Fact.of_begin(f"uncertain at this time: {with_cause(one, route)}", route) for route in one.routes
+    ]
+    facts += [Fact.of_end(f"uncertain at this time: {end_of_row(one, route)}", route) for route in one.routes]
+    facts += [Fact.of_end(f"uncertain at this time: {end_of_session(s)}", s) for s in masters]
+    return [fact for fact in facts if fact.at is not None and fact.at - fact.window_ms <= at < fact.at]
+
+
+def _window(facts: Sequence[Fact], uncertain: Sequence[Fact], at: int) -> str:
+    """The window of a change in question, or of the named change, as a part of the summary."""
+    if uncertain:
+        begin = at - min((fact.at or 0) - fact.window_ms for fact in uncertain)
+        end = max(fact.at or 0 for fact in uncertain) - at
+        since = f"{shown_duration(begin)} before" if begin else "this time"
+        return f"; uncertain: a change happened between {since} and {shown_duration(end)} after"
+    window_ms = facts[0].window_ms if facts else 0
+    return f", within a window of {shown_duration(window_ms)}" if window_ms else ""
+
+
 def _not_yet(one: Evidence) -> Judgement:
     if one.knows_up_to is None:
         return Verdict.NOT_YET, "nothing is known yet: there is no record", []
@@ -71,6 +114,13 @@ def _not_yet(one: Evidence) -> Judgement:
 
 
 def _unknown(one: Evidence, period: KnownPeriod) -> Judgement:
+    after_it = None if period.valid_to is None else one.period_at(period.valid_to)
+    if after_it is not None and one.gap_before(after_it) is period:
+        return (
+            Verdict.UNKNOWN,
+            "unknown, because the name server was not observed",
+            facts_of_gap(period, after_it),
+        )
     facts = [Fact("records were lost from here on", period.valid_from)]
     if period.valid_to is not None:
         facts.append(Fact("the state is known again from this checkpoint on", period.valid_to))
@@ -89,9 +139,9 @@ def _stopped(period: KnownPeriod) -> Judgement:
 
 
 def _failed_lookups(one: Evidence, at: int) -> list[Fact]:
-    """Look-ups without a route in the hour before, and separately in the minute of the time itself.
+    """Lookups without a route in the hour before, and separately in the minute of the time itself.
 
-    They are counted by the minute: in that minute, some may have come later.
+    The server counts them by the minute: in that minute, some may have come later.
     """
     before = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at - _MINUTE_MS]
     beside = [each for each in one.lookups if at - _MINUTE_MS < each.minute <= at]

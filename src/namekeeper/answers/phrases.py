@@ -15,6 +15,7 @@ __all__ = [
     "queues",
     "session_ended_with",
     "unconfirmed",
+    "vanished",
     "was_dropped_by_broker",
     "with_cause",
 ]
@@ -37,11 +38,11 @@ CLOSED_BY = {
     "front": "the native front failed",
     "server": "the name server closed it",
 }
-"""Who closed a connection -> phrase about the connection."""
+"""The party that closed a connection -> phrase about the connection."""
 _SILENT = "was silent, so the name server closed its connection"
 """How a broker ended whose connection was closed because it was idle: it may hang, or be cut off."""
 _FROM_ITS_PEER = frozenset({"channel_closed", "replaced", "stale_registration"})
-"""Of these the peer did not ask for the end: it is where the connection came from."""
+"""Reasons whose peer did not ask for the end: the peer is the address that the connection came from."""
 
 _MADE = {
     "": "as seen in a checkpoint",
@@ -50,6 +51,7 @@ _MADE = {
     "wipe_write_perm": "write permission wiped",
     "add_write_perm": "write permission added",
     "restored": "restored when the name server started",
+    "observed": "as an observer saw it",
 }
 
 
@@ -60,6 +62,7 @@ _CAUSES = {
     "heartbeat": ("heartbeat", "from"),
     "expired": ("silent for too long", ""),
     "restored": ("restored when the name server started", ""),
+    "observed": ("seen by an observer", ""),
     "started_with": ("the name server started with it", ""),
     "channel_closed": ("connection closed", "from"),
     "replaced": ("replaced by another address or name", "from"),
@@ -71,11 +74,11 @@ _CAUSES = {
     "delete_kv_config": ("KV entry deleted", "by"),
     "update_namesrv_config": ("configuration changed", "by"),
 }
-"""Cause of a change -> what it is, and the word before the one who asked."""
+"""Cause of a change -> its phrase, and the word before the peer."""
 
 
 def caused_by(cause: str, peer: str, closed_by: str = "") -> str:
-    """The cause of a change in words, who asked, if somebody did, and who closed a connection."""
+    """The cause of a change in words, with the peer that asked and the side that closed a connection."""
     words, before_peer = _CAUSES.get(cause, (cause.replace("_", " "), "by"))
     text = f"{words} {before_peer} {peer}" if peer and before_peer else words
     return f"{text}: {CLOSED_BY.get(closed_by, closed_by)}" if closed_by else text
@@ -103,6 +106,11 @@ def was_dropped_by_broker(route: TopicRoute) -> bool:
     return route.to_cause == "register_broker" and route.reason is None
 
 
+def vanished(route: TopicRoute) -> bool:
+    """Whether an observer saw that the row went while its broker stayed, and not why."""
+    return route.to_cause == "observed" and route.reason is None
+
+
 def end_of_row(one: Evidence, route: TopicRoute) -> str:
     """Why a row ended."""
     name = route.broker_name
@@ -112,6 +120,8 @@ def end_of_row(one: Evidence, route: TopicRoute) -> str:
         return f"deleted on {name}{by(route.to_peer)}"
     if was_dropped_by_broker(route):
         return f"{name} registered without it{by(route.to_peer)}"
+    if vanished(route):
+        return f"{name} did not have it any more: it was deleted, or registered without it"
     session = session_ended_with(one, route)
     if session is None:
         return f"{name} {_ended(route.to_cause, route.to_peer)}"
@@ -131,8 +141,10 @@ def end_of_session(session: BrokerSession, name: str | None = None) -> str:
         return f"{who} was registered until the name server stopped"
     if session.ended_by in {"unknown", "checkpoint"}:
         return f"{who} was registered until records were lost"
-    idle = f", {shown_duration(session.idle_ms or 0)} after it was last heard"
-    return f"{who} {_ended(session.reason, session.to_peer, session.closed_by)}{idle}"
+    text = f"{who} {_ended(session.reason, session.to_peer, session.closed_by)}"
+    if session.reason not in ENDS:  # an observer does not know when the broker was last heard
+        return text
+    return f"{text}, {shown_duration(session.idle_ms or 0)} after it was last heard"
 
 
 def _ended(cause: str | None, peer: str | None, closed_by: str | None = None) -> str:

@@ -15,7 +15,7 @@ _BROKERS, _TOPICS = "brokers=", "topics="
 
 
 class _RefusalKind(NamedTuple):
-    """What refusals that make one fact have in common."""
+    """The common properties of the refusals that make one fact."""
 
     code: int
     about: tuple[str, ...]

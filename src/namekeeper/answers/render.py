@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from namekeeper.answers.times import Zone, shown
+from namekeeper.answers.times import Zone, shown, shown_window
 from namekeeper.answers.verdict import Explanation
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.journal.reading.coverage import Knowledge
@@ -16,6 +16,7 @@ from namekeeper.model.route import TopicRouteData
 
 __all__ = [
     "RouteAt",
+    "UncertainChange",
     "explain_knowledge",
     "explanation_lines",
     "explanation_values",
@@ -36,6 +37,19 @@ class RouteAt(Struct, frozen=True):
     knowledge: Knowledge
     knows_up_to: int | None
     route: TopicRouteData | None
+    uncertain: Sequence["UncertainChange"] = ()
+    """Changes of the route that may have happened before this time or after it, in order."""
+
+
+class UncertainChange(Struct, frozen=True):
+    """A change of a route that an observer recorded."""
+
+    at: int
+    """Wall ms of the end of its window."""
+    window_ms: int
+    cause: str
+    route: TopicRouteData | None
+    """The route after it."""
 
 
 def explain_knowledge(knowledge: Knowledge) -> str:
@@ -52,7 +66,7 @@ def explanation_lines(explanation: Explanation, zone: Zone) -> Iterator[str]:
     """An explanation as lines: the cause, then the facts."""
     yield printable(f"{explanation.namesrv} at {shown(explanation.at, zone)}: {explanation.summary}")
     for fact in explanation.facts:
-        when = "" if fact.at is None else f"  {shown(fact.at, zone)}"
+        when = "" if fact.at is None else f"  {shown_window(fact.at, fact.window_ms, zone)}"
         when += "" if fact.until is None else f" to {shown(fact.until, zone)}"
         yield printable(f"  - {fact.text}{when}")
     yield f"  ({knows_up_to_text(explanation.knows_up_to, zone)})"
@@ -80,9 +94,17 @@ def route_values(routes: Sequence[RouteAt]) -> list[dict[str, Any]]:
             **_with_iso({"namesrv": each.namesrv, "at": each.at, "knows_up_to": each.knows_up_to}),
             "knowledge": each.knowledge,
             "route": None if each.route is None else route_value(each.route),
+            **({"uncertain": [_change_value(change) for change in each.uncertain]} if each.uncertain else {}),
         }
         for each in routes
     ]
+
+
+def _change_value(change: UncertainChange) -> dict[str, Any]:
+    return {
+        **_with_iso({"at": change.at, "window_ms": change.window_ms, "cause": change.cause}),
+        "route": None if change.route is None else route_value(change.route),
+    }
 
 
 def route_value(route: TopicRouteData) -> Raw:
@@ -104,6 +126,8 @@ def _with_iso(value: dict[str, Any]) -> dict[str, Any]:
     facts = [_with_iso(fact) for fact in value.get("facts", ())]
     if value.get("until", 0) is None:
         del value["until"]
+    if not value.get("window_ms", 1):
+        del value["window_ms"]
     return {**value, **times, **({"facts": facts} if "facts" in value else {})}
 
 

@@ -11,15 +11,15 @@ class BrokersBack(Struct, frozen=True):
     """The brokers that had registered again at a time."""
 
     began: int
-    """When the name server started, wall ms."""
+    """Start of the name server, wall ms."""
     after_ms: int
-    """Milliseconds from there to the time in question."""
+    """Milliseconds from the start to the time in question."""
     known: int
     """Brokers that were live when the boot before ended."""
     back: int
-    """How many of them had registered again."""
+    """Number of these brokers that had registered again."""
     restored: int
-    """How many of the others were restored and still there."""
+    """Number of the other brokers that were restored and still there."""
     sessions: list[BrokerSession]
     """All registrations of this boot up to that time."""
 

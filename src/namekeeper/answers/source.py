@@ -1,4 +1,4 @@
-"""Sources of answers: histories of one or more name servers."""
+"""Answers about the past of one or more name servers, by name server."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -11,13 +11,14 @@ from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.route import route_of
-from namekeeper.answers.row_changes import HistoryEvent
 from namekeeper.errors import ConfigError
+from namekeeper.history.rows import HistoryEvent
+from namekeeper.history.sources.journal import one_of_each
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
 from namekeeper.journal.reading.state import State
 
-__all__ = ["HeldAt", "HistorySource", "JournalSource", "SourceProgress"]
+__all__ = ["HeldAt", "JournalAnswers", "PastAnswers", "SourceProgress"]
 
 SourceProgress = Callable[[str, int, int], None]
 """Called with the name of what is read, the parts read so far, and all parts."""
@@ -35,8 +36,8 @@ class HeldAt(Struct, frozen=True):
     """None if it is not known."""
 
 
-class HistorySource(Protocol):
-    """The history of name servers."""
+class PastAnswers(Protocol):
+    """Answers about the past of name servers."""
 
     @property
     def notes(self) -> Sequence[str]:
@@ -48,7 +49,7 @@ class HistorySource(Protocol):
         ...
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
-        """Everything that one of them held at a time (wall ms); None is now, or its end."""
+        """Everything that one of the name servers held at a time (wall ms); None is now, or its end."""
         ...
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
@@ -67,7 +68,7 @@ class HistorySource(Protocol):
         ...
 
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
-        """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
+        """Requests that access rules checked, or that were refused, after `begin_at`, up to `end_at`."""
         ...
 
     def topics(self) -> Collection[str]:
@@ -79,8 +80,8 @@ class HistorySource(Protocol):
         ...
 
 
-class JournalSource:
-    """Journals of name servers."""
+class JournalAnswers:
+    """Answers from journals of name servers."""
 
     def __init__(
         self,
@@ -105,23 +106,19 @@ class JournalSource:
         """
         self._back_ms = back_ms
         self._audit_notes: list[str] = []
-        self._journals: dict[str, JournalFolder] = {}
-        self._found: dict[str, FoundJournal] = {}
-        for found in dict.fromkeys(each for folder in folders for each in _found(folder)):
-            report = None if progress is None else partial(progress, str(found))
-            journal = JournalFolder(found, report)
-            twin = self._found.setdefault(journal.namesrv, found)
-            if twin is not found:
-                raise ConfigError(
-                    f"{twin} and {found} are both the journal of {journal.namesrv}: give one of them"
-                )
-            self._journals[journal.namesrv] = journal
+        opened: dict[FoundJournal, JournalFolder] = {}
+        for found in (each for folder in folders for each in _found(folder)):
+            if found not in opened:
+                report = None if progress is None else partial(progress, str(found))
+                opened[found] = JournalFolder(found, report)
+        self._found = one_of_each((journal.namesrv, found) for found, journal in opened.items())
+        self._journals = {journal.namesrv: journal for journal in opened.values()}
         if namesrv is not None:
             self._take_only(namesrv)
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read."""
+        """Lines about the parts that the last answer could not read."""
         notes = [f"{journal.place}: {note}" for journal in self._journals.values() for note in journal.notes]
         return [*notes, *self._audit_notes]
 
@@ -130,7 +127,7 @@ class JournalSource:
         return sorted(self._journals)
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
-        """Everything that one of them held at a time."""
+        """Everything that one of the name servers held at a time."""
         found = self._journals[namesrv].state_at(at)
         state = found.state if found.knowledge is Knowledge.KNOWN else None
         return HeldAt(namesrv, found.at, found.knowledge, found.knows_up_to, state)
@@ -161,7 +158,7 @@ class JournalSource:
         ]
 
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
-        """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
+        """Requests that access rules checked, or that were refused, after `begin_at`, up to `end_at`."""
         self._audit_notes.clear()
         found = [self._found[namesrv] for namesrv in self._journals]
         return read_audit(found, begin_at, end_at, query, self._audit_notes.append)
@@ -170,7 +167,8 @@ class JournalSource:
         found = journal.state_at(at, topic)
         is_known = found.knowledge is Knowledge.KNOWN
         route = route_of(found.state, topic) if is_known else None
-        return RouteAt(journal.namesrv, found.at, found.knowledge, found.knows_up_to, route)
+        uncertain = journal.uncertain_changes(topic, found.at) if is_known and found.is_uncertain else []
+        return RouteAt(journal.namesrv, found.at, found.knowledge, found.knows_up_to, route, uncertain)
 
     def _take_only(self, namesrv: str) -> None:
         if namesrv not in self._journals:

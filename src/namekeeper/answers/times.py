@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from namekeeper.common.durations import parse_duration_ms
 from namekeeper.errors import ConfigError
 
-__all__ = ["LATEST_MS", "Zone", "instant_of", "shown", "zone_of"]
+__all__ = ["LATEST_MS", "LONGEST_TEXT", "Zone", "instant_of", "shown", "shown_window", "zone_of"]
 
 Zone = tzinfo | None
 """None is the zone of the system."""
@@ -29,6 +29,8 @@ _SHOWN = re.compile(
 """As `shown`, the page and the log write a time: with a name or an offset of its zone, and perhaps in UTC."""
 _UTC_NAMES = ("", "UTC", "GMT", "Z")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
+LONGEST_TEXT = 200
+"""Characters; no form needs as many. The search for a form in a long text takes quadratic time."""
 LATEST_MS = 253_402_214_400_000
 """The last day of the year 9999: what `datetime` can show in any zone."""
 
@@ -95,7 +97,16 @@ def shown(ms: int, zone: Zone) -> str:
     return f"{local:%Y-%m-%d} {_clock(local)} {_zone_name(local)} ({in_utc}Z)"
 
 
+def shown_window(ms: int, window_ms: int, zone: Zone) -> str:
+    """The time of a change; of one that an observer recorded, the times between which it happened."""
+    if not window_ms:
+        return shown(ms, zone)
+    return f"between {shown(ms - window_ms, zone)} and {shown(ms, zone)}"
+
+
 def _read(text: str, now_ms: int, zone: Zone) -> int:
+    if len(text) > LONGEST_TEXT:
+        raise ValueError("no time is that long")
     for pattern, read in _FORMS:
         if match := pattern.fullmatch(text):
             ms = read(match, now_ms, zone)

@@ -1,8 +1,11 @@
 """The possible answers to the question why a topic had no route, and the facts that show them."""
 
 from enum import StrEnum
+from typing import Self
 
 from msgspec import Struct
+
+from namekeeper.answers.evidence import ValidRow
 
 __all__ = ["Explanation", "Fact", "Judgement", "Verdict"]
 
@@ -21,7 +24,7 @@ class Verdict(StrEnum):
     MASTER_GONE = "master_gone"
     """A slave acts for its master; clients can't write to it."""
     NOT_WRITABLE = "not_writable"
-    """It was registered without write permission or write queues."""
+    """The row was registered without write permission or write queues."""
     JUST_STARTED = "just_started"
     NOT_BACK = "broker_not_back"
     """The name server had been running long enough for all brokers to register again."""
@@ -41,6 +44,18 @@ class Fact(Struct, frozen=True):
     """Wall ms; None if the fact has no time."""
     until: int | None = None
     """The end of a period that begins at `at`, not included; None if it has no end, or is no period."""
+    window_ms: int = 0
+    """The fact happened at most so long before `at`: an observer recorded it; 0: exactly then."""
+
+    @classmethod
+    def of_begin(cls, text: str, row: ValidRow) -> Self:
+        """A fact about how a row began."""
+        return cls(text, row.valid_from, window_ms=row.from_window_ms)
+
+    @classmethod
+    def of_end(cls, text: str, row: ValidRow) -> Self:
+        """A fact about how a row ended."""
+        return cls(text, row.valid_to, window_ms=row.to_window_ms)
 
 
 class Explanation(Struct, frozen=True):

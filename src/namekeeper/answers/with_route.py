@@ -65,7 +65,7 @@ def _reason(one: Evidence, row: TopicRoute, at: int, *, has_master: bool) -> tup
 
 def _fact(one: Evidence, row: TopicRoute) -> Fact:
     original = _original(one, row)
-    return Fact(with_cause(one, original), original.valid_from)
+    return Fact.of_begin(with_cause(one, original), original)
 
 
 def _unconfirmed(one: Evidence, broker_names: set[str], at: int) -> list[Fact]:
@@ -82,7 +82,7 @@ def _missing_master(one: Evidence, broker_name: str, at: int) -> Fact:
     master = _last_master(one, broker_name, at)
     if master is None:
         return Fact(f"{broker_name} had no master, as far as was read")
-    return Fact(f"{broker_name} had no master: {end_of_session(master, 'its master')}", master.valid_to)
+    return Fact.of_end(f"{broker_name} had no master: {end_of_session(master, 'its master')}", master)
 
 
 def _last_master(one: Evidence, broker_name: str, at: int) -> BrokerSession | None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from namekeeper.answers.evidence import DAY_MS, BrokerSession, Evidence, TopicRoute
+from namekeeper.answers.evidence import BrokerSession, Evidence, KnownPeriod, TopicRoute, outage_from
 from namekeeper.answers.phrases import (
     by,
     end_of_row,
     end_of_session,
     ended,
     session_ended_with,
+    vanished,
     was_dropped_by_broker,
     with_cause,
 )
@@ -18,7 +19,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS, MASTER_ID
 
-__all__ = ["absent_brokers", "judge_without_route"]
+__all__ = ["absent_brokers", "facts_of_gap", "judge_without_route"]
 
 _SAME_OUTAGE_MS = 3_600_000
 """A slave that went so long before the last member of its broker name went for another reason."""
@@ -42,6 +43,10 @@ def judge_without_route(one: Evidence, others: Sequence[Evidence], at: int, bega
         waited_for = [route for route in interrupted if route not in in_this_boot]
         return verdict, summary, [*facts, *(Fact(_not_back(route), route.valid_to) for route in waited_for)]
     if interrupted:
+        period = one.period_at(at)
+        gap = None if period is None else one.gap_before(period)
+        if period is not None and gap is not None:
+            return _since_gap(gap, period, interrupted, brokers_back(one, at, began))
         return _since_start(interrupted, brokers_back(one, at, began))
     if last:
         return _ended(one, last, at)
@@ -86,6 +91,9 @@ def _ended(one: Evidence, routes: list[TopicRoute], at: int) -> Judgement:
         return Verdict.DELETED, f"the topic was deleted{by(newest.to_peer)}", facts
     if was_dropped_by_broker(newest):
         return Verdict.DROPPED_BY_BROKER, f"{newest.broker_name} registered without it", facts
+    if vanished(newest):
+        text = f"the topic was deleted, or {newest.broker_name} registered without it: an observer can't tell"
+        return Verdict.DELETED, text, facts
     session = session_ended_with(one, newest)
     how = ended(newest.to_cause, None) if session is None else ended(session.reason, session.closed_by)
     more = f", the last of {len(routes)} that had it" if len(routes) > 1 else ""
@@ -101,10 +109,10 @@ def _ended(one: Evidence, routes: list[TopicRoute], at: int) -> Judgement:
 def _facts_of_end(one: Evidence, route: TopicRoute, at: int) -> list[Fact]:
     """Why a row ended; if its broker went, also how the other members of the broker name went before it."""
     others = [
-        Fact(end_of_session(each, "its master" if each.broker_id == MASTER_ID else None), each.valid_to)
+        Fact.of_end(end_of_session(each, "its master" if each.broker_id == MASTER_ID else None), each)
         for each in _others_gone(one, route, session_ended_with(one, route), at)
     ]
-    return [Fact(end_of_row(one, route), route.valid_to), *others]
+    return [Fact.of_end(end_of_row(one, route), route), *others]
 
 
 def _others_gone(
@@ -118,7 +126,7 @@ def _others_gone(
     if session is None:
         return []
     end = route.valid_to or 0
-    since = (at if end > at - DAY_MS else end) - DAY_MS
+    since = outage_from(end, at)
     last: dict[int, BrokerSession] = {}
     for each in sorted(one.sessions, key=lambda other: other.valid_to or 0):
         if each.broker_name == route.broker_name and each.has_ended(end) and each.ended_by == "gone":
@@ -132,6 +140,34 @@ def _others_gone(
     return sorted(found, key=lambda other: other.valid_to or 0, reverse=True)
 
 
+def facts_of_gap(gap: KnownPeriod, period: KnownPeriod) -> list[Fact]:
+    """When a name server was not observed, and whether it restarted meanwhile."""
+    facts = [
+        Fact("the name server was not observed from here on", gap.valid_from),
+        Fact("it is observed again from here on", period.valid_from),
+    ]
+    if period.restart in _RESTARTS:
+        facts.append(Fact(f"{_RESTARTS[period.restart]} in between", gap.valid_from, period.valid_from))
+    return facts
+
+
+def _since_gap(gap: KnownPeriod, period: KnownPeriod, last: list[TopicRoute], back: BrokersBack) -> Judgement:
+    """Judge a topic that had a route before its name server was not observed, and none after that."""
+    facts = facts_of_gap(gap, period)
+    if period.restart == "seen":
+        verdict, summary, more = _since_start(last, back)
+        count = summary.partition("; ")[2]
+        text = f"the name server had restarted, and is observed again since {shown_duration(back.after_ms)}"
+        return verdict, f"{text}; {count}", [*facts, *more[1:]]
+    may_have = f"; {_RESTARTS[period.restart]} then" if period.restart in _RESTARTS else ""
+    facts += [Fact(_not_back(route), route.valid_to) for route in last]
+    return Verdict.UNKNOWN, f"it ended while the name server was not observed{may_have}", facts
+
+
+_RESTARTS = {"seen": "the name server restarted", "possible": "the name server may have restarted"}
+"""Whether an observed name server restarted -> phrase."""
+
+
 def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
     count = f"{back.back} of {shown_count(back.known, 'known broker', 'were')} back"
     if back.restored:
@@ -142,7 +178,7 @@ def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
         name = route.broker_name
         sessions = [session for session in back.sessions if session.broker_name == name]
         facts += [
-            Fact(f"{name} {_came(s)} at {s.broker_addr} without the topic", s.valid_from) for s in sessions
+            Fact.of_begin(f"{name} {_came(s)} at {s.broker_addr} without the topic", s) for s in sessions
         ]
         if not sessions:
             facts.append(Fact(_not_back(route), route.valid_to))
@@ -158,7 +194,7 @@ def _came(session: BrokerSession) -> str:
 def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:
     elsewhere = [(other, route) for other in others for route in other.routes_at(at)]
     facts = [
-        Fact(f"{other.namesrv}: {with_cause(other, route)}", route.valid_from) for other, route in elsewhere
+        Fact.of_begin(f"{other.namesrv}: {with_cause(other, route)}", route) for other, route in elsewhere
     ]
     lost = [s for s in one.periods if s.state == "unknown" and s.valid_from <= at]
     facts += [

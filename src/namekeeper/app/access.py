@@ -1,11 +1,10 @@
-"""Access control of a running server: judges each request before it is handled, logs and counts."""
+"""Access control of a running server: checks each request before it is handled, logs and counts."""
 
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import partial
 from itertools import count
-from typing import Any
 
 from msgspec import Struct
 
@@ -13,7 +12,7 @@ from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_o
 from namekeeper.access.names import NO_NAMES, Names, names_in
 from namekeeper.access.peer import Peer, certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
-from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass
+from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, TAKING_OVER
 from namekeeper.access.rules import AccessMode, Decision, PeerRules
 from namekeeper.access.signature import ACCESS_KEY, ANONYMOUS, Signer, signer_of, user_of_key
 from namekeeper.app.access_files import AccessFiles
@@ -22,6 +21,7 @@ from namekeeper.app.requests import Requests
 from namekeeper.common.printable import printable
 from namekeeper.errors import RequestError
 from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.messages.catalogue import RequestClass
 from namekeeper.processor.state import NameServerState
 from namekeeper.processor.touched import names_touched, with_brokers
 from namekeeper.remoting.connection import ServerConnection
@@ -37,29 +37,30 @@ NO_RULE = "none"
 """The name in metrics of the missing rule, for a request that no rule covers."""
 
 RefusalKey = tuple[str, str, str]
-"""Class of the request, name of the rule, and the mode, which tells whether it was refused or only logged."""
+"""Class of the request, name of the rule, and the mode, which distinguishes refused from merely logged
+requests."""
 
 SMALL_BODY_BYTES = 64 * 1024
-"""A larger one is read for its signature only if that can help: a megabyte takes two milliseconds, and who
-knows the name of a user could hold up everybody."""
+"""The server reads a larger body for its signature only if that can help. A megabyte takes two milliseconds,
+and any peer that knows a user's name could hold up all others."""
 _SHOWN = 100
 """Characters of a name from a peer that a message repeats."""
 _SHOWN_NAMES = 4
 
 
 class _Judgement(Struct, frozen=True):
-    """One request, who sent it, and what the rules say of it."""
+    """One request, its sender, and the decision of the rules."""
 
     request: RemotingCommand
     connection: ServerConnection
     decision: Decision
     signer: Signer
     touched: Names | None = None
-    """The names by which it was judged; None: those in its header."""
+    """The names on which the decision depends; None: those in its header."""
 
     @property
     def names(self) -> Names:
-        """The names that it is about."""
+        """The names that the request affects."""
         return self.touched or names_in(self.request.code, self.request.ext_fields)
 
 
@@ -79,10 +80,10 @@ class AccessControl:
 
         Args:
             files: the source of the policy; the task that watches them calls `replace`.
-            requests: handles what is allowed.
+            requests: handles the allowed requests.
             state: the state that rules about names are compared with.
-            journaling: records who did what.
-            lookup_cache: answers look-ups of peers who may have its answers; None if nobody may.
+            journaling: records the requests and their senders.
+            lookup_cache: answers lookups of peers that may have its answers; None if no peer may.
         """
         self.files = files
         self._policy = files.policy
@@ -91,23 +92,24 @@ class AccessControl:
         self._journaling = journaling
         self._lookup_cache = lookup_cache
         self._scopes: dict[tuple[str, ...], bytes] = {}
-        """Rules that can hold for a look-up -> the scope of the cache for all peers with these rules."""
+        """Rules that can match a lookup -> the scope of the cache for all peers with these rules."""
         self._scope_numbers = count(1)
-        """Numbers of scopes are never used again: requests read before a change of rules are learned in the
-        old scope."""
+        """Numbers of scopes are never used again: the cache adds requests read before a change of rules in
+        the old scope."""
         self._log_limit = LogLimit(log)
         self._refusals: Counter[RefusalKey] = Counter()
 
-    def page_guards(self) -> dict[str, Any]:
-        """The arguments of the HTTP pages about access: who is refused, and the rules that hold now."""
-        return {"refuse": self.refuse_page, "policy": lambda: self._policy}
+    @property
+    def policy(self) -> AccessPolicy:
+        """The rules and keys that hold now."""
+        return self._policy
 
     def refusals(self) -> dict[RefusalKey, int]:
         """Number of refused requests; in the mode audit, of those that would have been refused."""
         return dict(self._refusals)
 
     def replace(self, policy: AccessPolicy, connections: Iterable[ServerConnection]) -> None:
-        """Use another policy from now on, also for open connections, and forget cached answers."""
+        """Use another policy from now on, also for open connections, and drop cached answers."""
         self._policy = policy
         self._scopes = {}
         self._state.lookup_cache.forget_all()
@@ -122,7 +124,7 @@ class AccessControl:
         """
         code = request.code
         request_class = CLASSES.get(code)
-        if request_class is None:  # no handler: every peer gets the answer that says so
+        if request_class is None:  # no handler: every peer gets the answer "not supported"
             return self._requests(request, connection)
         peer_rules: PeerRules = connection.channel.access or self._meet(connection)
         signer = ANONYMOUS
@@ -151,10 +153,10 @@ class AccessControl:
         return self._requests(request, connection)
 
     def refuse_page(self, client: Peer, token: str | None) -> str | None:
-        """Why somebody may not read the operators' HTTP pages; None if they may.
+        """Why a client may not read the operators' HTTP pages; None if it may.
 
         Args:
-            client: what the connection proves.
+            client: the identity that the connection proves.
             token: the secret key that it sends.
         """
         policy = self._policy
@@ -181,7 +183,7 @@ class AccessControl:
         names: Names,
         brokers: Collection[str],
     ) -> None:
-        """Judge a registration again, by the brokers whose static-topic mappings its body has.
+        """Check a registration again, by the brokers whose static-topic mappings its body has.
 
         Raises:
             RequestError: it is refused.
@@ -205,7 +207,7 @@ class AccessControl:
             fields = request.ext_fields or {}
             key = (fields.get("clusterName", ""), fields.get("brokerAddr", ""))
             return key not in self._state.tables.broker_live_table
-        if code in (RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER):
+        if code in TAKING_OVER:
             return not decision.allowed
         return CLASSES[code] is RequestClass.ADMIN
 
@@ -225,7 +227,7 @@ class AccessControl:
         )
 
     def _meet(self, connection: ServerConnection) -> PeerRules:
-        """Find the rules for a peer, and its part of the look-up cache."""
+        """Find the rules for a peer, and its part of the lookup cache."""
         channel = connection.channel
         peer = peer_at(channel.remote_addr, certificate_names(channel.certificate))
         channel.access = peer_rules = PeerRules(self._policy.rules, peer)
@@ -234,10 +236,10 @@ class AccessControl:
         return peer_rules
 
     def _scope(self, peer_rules: PeerRules) -> bytes | None:
-        """The part of the look-up cache for a peer; None if it may look up nothing.
+        """The part of the lookup cache for a peer; None if it may look up nothing.
 
-        Peers who may look up everything share all answers. If it depends on user or topic, both are in the
-        bytes of the request, so peers with the same rules share the answers that one of them got.
+        Peers that may look up everything share all answers. If the decision depends on user or topic, both
+        are in the bytes of the request. So peers with the same rules share their answers.
         """
         rules = peer_rules.for_code(RequestCode.GET_ROUTEINFO_BY_TOPIC)
         if not peer_rules.may_allow(RequestCode.GET_ROUTEINFO_BY_TOPIC):
@@ -254,7 +256,7 @@ class AccessControl:
         text = self._note_refusal(judgement)
         request = judgement.request
         if self._policy.rules.mode is AccessMode.AUDIT:
-            request.header = b""  # not learned, so that the next one is noted too
+            request.header = b""  # not cached, so that the next one is noted too
             return
         self._requests.counts[request.code] += 1
         self._requests.failed(request, judgement.connection, _reason(judgement.decision))
@@ -295,11 +297,11 @@ def _what(code: int) -> str:
 
 
 def _shown_names(judgement: _Judgement) -> str:
-    """The first names that a request is about, each with a blank before it."""
+    """The first names of a request, each with a blank before it."""
     shown = about(judgement.names)[:_SHOWN_NAMES]
     return printable("".join(f" {name[:_SHOWN]}" for name in shown))
 
 
 def _reason(decision: Decision) -> RequestError:
-    """What the journal counts refusals by: without the peer."""
+    """The refusal that the journal counts: without the peer."""
     return RequestError(ResponseCode.NO_PERMISSION, refusal_of(decision))

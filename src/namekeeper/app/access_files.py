@@ -1,4 +1,4 @@
-"""The files of access control: read at the start and after each change; used only if both are right."""
+"""The files of access control: read at the start and after each change; used only if both are correct."""
 
 import asyncio
 import hashlib
@@ -10,10 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from namekeeper.access.keys_file import NO_KEYS, parse_keys_file
 from namekeeper.access.policy import AccessPolicy, check_users
 from namekeeper.access.rules import AccessRules
-from namekeeper.access.rules_file import parse_access_file
+from namekeeper.access.rules_file import NO_KEYS, parse_access_file, parse_keys_file
 from namekeeper.errors import ConfigError
 from namekeeper.files import problem_with
 
@@ -40,7 +39,7 @@ def read_policy(path: str, environment: Mapping[str, str]) -> ReadPolicy:
     """Read both files; blocks on the disk.
 
     Raises:
-        ConfigError: they can't be read or used; one line that says what to do.
+        ConfigError: they can't be read or used; one line that names the remedy.
     """
     text, digest = _read_text(path)
     file = parse_access_file(text, source=path)
@@ -78,15 +77,15 @@ class AccessFiles:
 
         Args:
             path: the file of rules.
-            environment: where keys may be.
-            poll_seconds: how often to look.
+            environment: variables that may hold keys.
+            poll_seconds: interval of the checks for changes.
         """
         self._path = path
         self._environment = environment
         self._poll_seconds = poll_seconds
         self._applied = read_policy(path, environment)
         self._seen = self._applied.digest
-        """What was read last."""
+        """Digest at the last read."""
         self._trouble = ""
 
     @property
@@ -96,11 +95,11 @@ class AccessFiles:
 
     @property
     def trouble(self) -> str:
-        """Why the files as they are now are not in use; empty if they are."""
+        """Why the present files are not in use; empty if they are."""
         return self._trouble
 
     async def watch(self, on_change: Callable[[AccessPolicy], None]) -> None:
-        """Call `changed` with each new policy, until cancelled."""
+        """Call `on_change` with each new policy, until cancelled."""
         while True:
             await asyncio.sleep(self._poll_seconds)
             try:
@@ -111,7 +110,7 @@ class AccessFiles:
                 self._take(found, on_change)
 
     def _take(self, found: ReadPolicy, on_change: Callable[[AccessPolicy], None]) -> None:
-        """Use the files' content if it is new and was read twice: a file may be read while it is written."""
+        """Use new content once two reads found the same: a read may come in the middle of a write."""
         self._trouble = ""
         is_settled, self._seen = found.digest == self._seen, found.digest
         if not is_settled or found.digest == self._applied.digest:

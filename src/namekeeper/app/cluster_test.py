@@ -1,7 +1,7 @@
-"""`clusterTest=true`: topics that no broker here has are looked up in another environment (protocol.md 5.7).
+"""`clusterTest=true`: unknown topics are looked up in another environment (protocol.md 5.7).
 
-As in 4.8: only request 105, always in the legacy form, with order configuration. The name servers
-of the other environment are those that the address server lists for the unit `productEnvName`.
+As in 4.8: only request 105, always in the legacy form, with order configuration. The address server lists the
+name servers of the other environment for the unit `productEnvName`.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.model.route import TopicRouteData
 from namekeeper.nsaddr import address_server_url, fetch_name_server_addresses
-from namekeeper.processor.dispatch import READERS, Reader
+from namekeeper.processor.dispatch import READERS
+from namekeeper.processor.handlers import Reader
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG, no_route
 from namekeeper.processor.state import NameServerState
@@ -31,24 +32,24 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["ClusterTest"]
 
 REFRESH_MS = 120_000
-"""How long a list of name servers is used; Java's clients ask as often."""
+"""Time for which a list of name servers is used; Java's clients ask as often."""
 RETRY_MS = 10_000
-"""Time before an address server is asked again that gave no list."""
+"""Time before the next request to an address server that gave no list."""
 FETCH_SECONDS = 2.0
 ASK_MS = 1_000
 """Time limit for one name server."""
 LOOKUP_SECONDS = 3.0
-"""Time limit for everything: then our client gives up."""
+"""Time limit for everything: then a client of this server gives up."""
 MAX_UNDER_WAY = 64
 """Lookups at once: unknown topics must not keep the server busy."""
 CONNECTIONS_LIMIT = 16
-"""Connections to name servers of the other environment: its address server chooses how many there are."""
+"""Connections to name servers of the other environment: its address server chooses their number."""
 PASSED_ON = "__CLUSTER_TEST"
-"""Ext field of requests that were passed on. They are not passed on again: otherwise two name servers that
-are each other's other environment would go on for ever."""
+"""Ext field of requests that a name server passed on. Another one does not pass them on again: otherwise two
+name servers that are each other's other environment would go on for ever."""
 
 _LEGACY_VERSION = version_ordinal("4.8.0")
-"""A client of this release is answered in the legacy form, which we then pass on unchanged."""
+"""A client of this release gets the legacy form, which this server then passes on unchanged."""
 
 _log = logging.getLogger("namekeeper.cluster_test")
 
@@ -111,7 +112,7 @@ class ClusterTest:
         return None
 
     async def close(self) -> None:
-        """Cancel what is under way."""
+        """Cancel the lookups under way."""
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
@@ -124,7 +125,7 @@ class ClusterTest:
                 body = await self.route(topic)
         except TimeoutError:
             self._warn("look-up of %s given up after %g s", topic, LOOKUP_SECONDS)
-        except Exception as error:  # noqa: BLE001 - a bug: whoever asked is answered all the same
+        except Exception as error:  # noqa: BLE001 - a bug: the client gets an answer all the same
             self._log_limit.log(logging.ERROR, "look-up of %s failed", topic, error=error)
         done(body)
 
@@ -148,7 +149,7 @@ class ClusterTest:
 
 
 def _read_route(state: NameServerState, request: RemotingCommand) -> Response | Sliced:
-    """GET_ROUTEINFO_BY_TOPIC as ClusterTestRequestProcessor has it: no zones, no waiting for service."""
+    """GET_ROUTEINFO_BY_TOPIC as in ClusterTestRequestProcessor: no zones, no waiting for service."""
     topic = (request.ext_fields or {}).get("topic")
     if topic is None:
         return no_route(topic)

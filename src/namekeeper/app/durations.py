@@ -1,6 +1,6 @@
-"""Counts in buckets, for a histogram, how long requests take until they are answered.
+"""Durations of requests until their answers, counted in buckets for a histogram.
 
-All requests are timed except look-ups, of which there are thousands: `remoting/sampling.py` times some of
+All requests are timed except lookups, of which there are thousands: `remoting/sampling.py` times some of
 them.
 """
 
@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Protocol
 
 from namekeeper.http.stats import DURATION_BOUNDS, DurationStats
-from namekeeper.processor.dispatch import Reader
+from namekeeper.processor.handlers import Reader
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
@@ -47,7 +47,7 @@ class Durations:
     """Counts durations by request code."""
 
     def __init__(self, codes: Iterable[int], other: int) -> None:
-        """Begin at 0.
+        """Start at 0.
 
         Args:
             codes: codes with a count of their own.
@@ -63,7 +63,7 @@ class Durations:
         self._seconds[code] += seconds * times
 
     def note_lookups(self, seconds: float, count: int) -> None:
-        """Count look-ups that were answered in one go, with their total time."""
+        """Count lookups that were answered in one go, with their total time."""
         self.note(RequestCode.GET_ROUTEINFO_BY_TOPIC, seconds / count, count)
 
     def stats(self) -> dict[int, DurationStats]:
@@ -79,7 +79,7 @@ class Durations:
         request: RemotingCommand,
         answers: Answers,
     ) -> Response | None:
-        """Handle a request, and note the time until it is answered, which may be later."""
+        """Handle a request, and note the time until its answer, which may come later."""
         code = request.code if request.code in self._counts else self._other
         timed = _TimedAnswers(answers, partial(self.note, code))
         try:
@@ -92,7 +92,7 @@ class Durations:
         return response
 
     def timed_reader(self, code: int, reader: Reader) -> Reader:
-        """A reader that is timed; look-ups are not."""
+        """A timed reader; lookups are not timed."""
         if code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
             return reader
 
@@ -107,7 +107,7 @@ class Durations:
 
 
 class _TimedAnswers:
-    """Passes on the answer to one request, and notes how long it took."""
+    """Passes on the answer to one request, and notes its duration."""
 
     __slots__ = ("_answers", "_began", "_note")
 

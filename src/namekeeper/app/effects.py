@@ -1,11 +1,13 @@
-"""What follows from a change: journal, log lines, counters, notifications. It is decided only here."""
+"""The effects of a change: journal, log, counters, alarms, notifications. They are decided only here."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from namekeeper.access.peer import peer_at
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.log_lines import log_change
+from namekeeper.common.networks import IpNetwork
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.route.commit import RegisterResult
@@ -23,7 +25,7 @@ from namekeeper.route.removal import UnregisterResult
 from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["EffectCounters", "Effects"]
+__all__ = ["EffectCounters", "Effects", "unknown_network_alarm"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
@@ -42,7 +44,7 @@ class EffectCounters:
         self.heartbeats = 0
         """904, 322 and 103 that changed nothing but the time of the last heartbeat."""
         self.registrations = 0
-        """Number of live registrations that began."""
+        """Number of live registrations that started."""
         self.from_unknown_networks = 0
         """Number of those that came from outside of `brokerNetworks`."""
         self.kept_out = 0
@@ -51,11 +53,11 @@ class EffectCounters:
         self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
         """Number of live registrations that ended, by reason."""
         self.closed_by: dict[str, int] = dict.fromkeys(ClosedBy, 0)
-        """Number of those that ended with their connection, by who closed it."""
+        """Number of those that ended with their connection, by `ClosedBy`."""
 
 
 class Effects:
-    """Carries out what follows from changes."""
+    """Carries out the effects of changes."""
 
     def __init__(
         self,
@@ -69,10 +71,10 @@ class Effects:
 
         Args:
             journaling: the journal.
-            notify: tells brokers that the smallest id of their group has changed.
+            notify: informs brokers that the smallest id of their group has changed.
             reconfigured: gets the properties that have a new value.
             watched: gets every change, once it is recorded.
-            is_from_unknown_network: checks each registration that begins.
+            is_from_unknown_network: checks each registration that starts.
         """
         self.counters = EffectCounters()
         self._notify = notify
@@ -94,13 +96,13 @@ class Effects:
             log_change(change)
 
     def concluded(self, request: RemotingCommand, result: object, channel: Channel, user: str) -> None:
-        """Log and record who tried to take over, or to end, a live broker of another host.
+        """Log and record a peer that tried to replace, or to end, a live broker of another host.
 
         Args:
-            request: what was asked.
-            result: of the change that it asked for.
-            channel: who asked.
-            user: whose signature it had; empty if nobody is proved.
+            request: the peer's request.
+            result: the result of its change.
+            channel: the peer's connection.
+            user: the user with a valid signature on it; empty without one.
         """
         takeover = result.takeover if isinstance(result, RegisterResult | UnregisterResult) else ""
         if not takeover:
@@ -115,7 +117,7 @@ class Effects:
         self.counters.heartbeats += 1
 
     def live_changed(self, event: BrokerLiveChanged) -> None:
-        """Count a registration that began."""
+        """Count a registration that started."""
         self.counters.registrations += event.is_new
         if event.is_new and self._is_from_unknown_network(event):
             self.counters.from_unknown_networks += 1
@@ -131,7 +133,7 @@ class Effects:
         self.counters.kv_changes += 1
 
     def min_id_changed(self, event: MinBrokerIdChanged) -> None:
-        """Tell the brokers of the group."""
+        """Notify the brokers of the group."""
         self._notify(event)
 
     def config_changed(self, event: ConfigChanged) -> None:
@@ -147,3 +149,31 @@ _EFFECTS: dict[type, Callable[[Effects, Any], None]] = {
     MinBrokerIdChanged: Effects.min_id_changed,
     ConfigChanged: Effects.config_changed,
 }
+
+
+def unknown_network_alarm(networks: Iterable[IpNetwork]) -> Callable[[BrokerLiveChanged], bool]:
+    """Return a check of new registrations: it logs and returns True if an address is in no network.
+
+    It checks the connection's address and the address for clients. It checks neither host names, which it
+    does not resolve, nor restored brokers, which have no connection.
+    """
+    known = tuple(networks)
+    log_limit = LogLimit(log)
+
+    def judge(event: BrokerLiveChanged) -> bool:
+        if not known:
+            return False
+        outside = [addr for addr in (event.remote_addr, event.broker_addr) if _is_in_none(addr, known)]
+        if outside:
+            log_limit.log(
+                logging.WARNING, "broker %s of %s at %s registered from %s: %s is in none of brokerNetworks",
+                event.broker_name, event.cluster_name, event.broker_addr, event.remote_addr, outside[0],
+            )  # fmt: skip
+        return bool(outside)
+
+    return judge
+
+
+def _is_in_none(addr: str, networks: Iterable[IpNetwork]) -> bool:
+    address = peer_at(addr).address
+    return address is not None and not any(address in network for network in networks)

@@ -36,7 +36,7 @@ def check_id(namesrv: str) -> None:
 
 
 def journal_settings(settings: NamesrvSettings) -> JournalSettings:
-    """How the server records."""
+    """The settings with which the server records."""
     return JournalSettings(
         server_version=__version__,
         scan_interval_ms=settings.scan_not_active_broker_interval,
@@ -46,7 +46,7 @@ def journal_settings(settings: NamesrvSettings) -> JournalSettings:
 
 
 def writer_settings(settings: NamesrvSettings, port: int) -> WriterSettings:
-    """Where and how the writer writes, for the server that listens at `port`."""
+    """The settings of the writer, for the server that listens at `port`."""
     return WriterSettings(
         folder=journal_folder(settings, port),
         namesrv=settings.journal_namesrv_id or id_of_host(socket.gethostname(), port),

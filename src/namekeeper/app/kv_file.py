@@ -5,13 +5,16 @@ refuses changes of the KV configuration: otherwise each of the two would overwri
 unnoticed. When the owner has ended, the second one reads the file again and becomes the owner.
 """
 
+import asyncio
 import contextlib
 import errno
 import fcntl
 import logging
 import os
+from concurrent.futures import Executor
 from pathlib import Path
 
+from namekeeper.app.effects import Effects
 from namekeeper.common.copied_text import remarks_on_json
 from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.errors import ConfigError
@@ -25,9 +28,11 @@ from namekeeper.files import (
     sweep_temporaries,
 )
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.processor.kv import own_kv_config
+from namekeeper.processor.state import NameServerState
 from namekeeper.wire import fastjson
 
-__all__ = ["KvFile"]
+__all__ = ["KvFile", "become_kv_owner"]
 
 log = logging.getLogger("namekeeper.files")
 
@@ -42,13 +47,13 @@ _BACKUP = (
 
 
 class KvFile:
-    """The file, and its lock if we own it; `release` gives the lock back.
+    """The file, and its lock if this process owns it; `release` gives the lock back.
 
     Args:
-        path: The file; its lock lies beside it.
+        path: the file; its lock lies beside it.
 
     Raises:
-        ConfigError: Something else than a file has the name; one line that says what to do.
+        ConfigError: something else than a file has the name; one line that names the remedy.
     """
 
     def __init__(self, path: str) -> None:
@@ -67,7 +72,7 @@ class KvFile:
         """Read the table.
 
         Raises:
-            ConfigError: It can't be read; one line that says what to do.
+            ConfigError: it can't be read; one line that names the remedy.
         """
         try:
             found = read_with_backup(self._path, lambda data: (_parse(data), remarks_on_json(data)))
@@ -93,7 +98,7 @@ class KvFile:
         """Become the owner if there is none; return the content of the file, None if there is an owner.
 
         Raises:
-            ConfigError: It can't be read; then it has no owner.
+            ConfigError: it can't be read; then it has no owner.
         """
         try:
             self._fd = _locked(_lock_of(self._path))
@@ -173,3 +178,33 @@ def _holder(path: str) -> str:
         finally:
             os.close(fd)
     return "unknown"
+
+
+LOOK_SECONDS = 2.0
+"""Interval of the tries."""
+
+
+async def become_kv_owner(file: KvFile, state: NameServerState, effects: Effects, *, files: Executor) -> None:
+    """Try until this process owns the file, then use its content; return at once for an owner.
+
+    Args:
+        file: the KV file.
+        state: answers from the content read at the start until then.
+        effects: carries out the effects of the changes.
+        files: the thread that reads files.
+    """
+    loop = asyncio.get_running_loop()
+    trouble = ""
+    while state.kv_refusal is not None:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            found = await loop.run_in_executor(files, file.take_over)
+        except ConfigError as error:
+            if str(error) != trouble:
+                trouble = str(error)
+                log.warning("the KV file has no owner, and can't be taken over: %s", trouble)
+            continue
+        if found is not None:
+            for change in own_kv_config(state, found):
+                effects.apply(change)
+            log.warning("the owner of the KV file has ended: it is changed here from now on")

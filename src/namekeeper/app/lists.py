@@ -1,23 +1,21 @@
-"""Answers that show many topics or brokers, made one at a time, in slices: others are served between them.
+"""Answers that show many topics or brokers, made one at a time and incrementally.
 
-Waiting requests for the same list share one answer, made from the tables as they are after all of them came.
+The server handles other requests in between. Waiting requests for the same list share one answer, made from
+the tables as they are after all of them came.
 """
 
 import asyncio
 from collections.abc import Callable, Generator, Hashable
-from time import perf_counter
 
 from namekeeper.app.durations import Answers
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.remoting.unread import ROOM_LOOK_SECONDS
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["ListAnswers", "giving"]
 
-TURN_SECONDS = 0.002
-"""Time for slices in one turn."""
-
 Key = Hashable
-"""What is asked for, and the form of JSON: who asks for the same gets the same answer."""
+"""The requested list and the form of JSON: requests with the same key get the same answer."""
 Make = Callable[[], Generator[None, None, Response]]
 Done = Callable[["Response | Exception"], bool]
 """Gets the answer or the error; returns whether it could take it. If not, it is called again."""
@@ -28,67 +26,60 @@ class ListAnswers:
 
     def __init__(
         self,
-        call_soon: Callable[[Callable[[], None]], object],
+        scheduler: Scheduler,
         *,
         call_later: Callable[[Callable[[], None]], object] | None = None,
-        clock: Callable[[], float] = perf_counter,
     ) -> None:
-        """Begin with nothing.
+        """Start empty.
 
         Args:
-            call_soon: calls a function after the other requests had a turn.
+            scheduler: makes the lists between other requests.
             call_later: calls a function later, to try again after an answer could not be taken; by default
                 the running loop's.
-            clock: seconds; decides when a turn is over.
         """
-        self._call_soon = call_soon
+        self._scheduler = scheduler
         self._call_later = call_later or _look_later
-        self._clock = clock
         self._outcome: Response | Exception | None = None
-        """The finished list that is being given to its requesters."""
+        """The finished list that its requesters are getting."""
         self._waiting: dict[Key, tuple[Make, list[Done]]] = {}
         self._slices: Generator[None, None, Response] | None = None
-        """The list that is being made."""
+        """The list under way."""
         self._dones: list[Done] = []
-        """The requesters that get it."""
+        """The requesters of the list."""
 
     def ask(self, key: Key, make: Make, done: Done) -> None:
-        """Order the list `key`; `done` gets it, at once if the list is short and nothing waits."""
+        """Order the list `key`; `done` gets it, at once if the list is short and no other one waits."""
         if key in self._waiting:
             self._waiting[key][1].append(done)
             return
         self._waiting[key] = (make, [done])
         if self._slices is None and self._outcome is None and len(self._waiting) == 1:
-            self._turn()
+            self._scheduler.start(self._step)
 
-    def _turn(self) -> None:
-        """Make or give out lists until the time of a turn is used up."""
-        deadline = self._clock() + TURN_SECONDS
+    def _step(self) -> bool:
+        """Make a slice of a list, or give a list to one requester; return whether to go on at once."""
         if self._outcome is None:
-            self._make(deadline)
-        has_room = self._outcome is None or self._hand_out(self._outcome, deadline)
-        if self._is_busy:
-            (self._call_soon if has_room else self._call_later)(self._turn)
+            self._make()
+        if self._outcome is not None and not self._hand_out(self._outcome):
+            self._call_later(lambda: self._scheduler.start(self._step))
+            return False
+        return self._is_busy
 
-    def _hand_out(self, outcome: Response | Exception, deadline: float) -> bool:
-        """Give the answer to its requesters while the turn has time; return whether they could take it."""
-        while self._dones:
-            if not self._dones[0](outcome):
-                return False
-            del self._dones[0]
-            if self._clock() >= deadline:
-                break
+    def _hand_out(self, outcome: Response | Exception) -> bool:
+        """Give the answer to its next requester; return whether the requester could take it."""
+        if not self._dones[0](outcome):
+            return False
+        del self._dones[0]
         if not self._dones:
             self._outcome = None
         return True
 
-    def _make(self, deadline: float) -> None:
+    def _make(self) -> None:
         if self._slices is None:
             make, self._dones = self._waiting.pop(next(iter(self._waiting)))
             self._slices = make()
         try:
-            while self._clock() < deadline:
-                next(self._slices)
+            next(self._slices)
         except StopIteration as end:
             self._slices, self._outcome = None, end.value
         except Exception as error:  # noqa: BLE001 - a bad request or a bug: the requesters get the error
@@ -107,9 +98,9 @@ def giving(
     """Answer a request as soon as there is room for a large answer.
 
     Args:
-        request: what was asked.
-        answers: who gets the answer.
-        conclude: counts the outcome; returns what to answer, None if it is answered later.
+        request: a decoded one that waits for its answer.
+        answers: the receiver of the answer.
+        conclude: counts the outcome; returns the answer, None if it comes later.
     """
 
     def done(outcome: Response | Exception) -> bool:

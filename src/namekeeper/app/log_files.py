@@ -1,4 +1,4 @@
-"""One log file that is moved aside and compressed when it is full, as Java's logback settings say."""
+"""One log file that is moved aside and compressed when it is full, as in Java's logback settings."""
 
 import contextlib
 import os
@@ -32,11 +32,14 @@ class LogFile:
         self._open()
 
     def write(self, data: bytes) -> None:
-        """Append whole lines.
+        """Append complete lines; if another program has deleted the file, to a new one.
 
         Raises:
-            OSError: The disk is full or gone.
+            OSError: the disk is full or gone.
         """
+        # A deleted file has no reader. The stat takes less time than the write.
+        if self._is_regular and not os.fstat(self._fd).st_nlink:
+            self.reopen()
         # A pipe or a device, as a link to /dev/stdout, has no size and is never moved aside.
         if self._is_regular and self._size and self._size + len(data) > self._rotate_bytes:
             self._rotate()
@@ -49,7 +52,7 @@ class LogFile:
         """Open the file by its name again: another program may have renamed it, as logrotate does.
 
         Raises:
-            OSError: It can't be opened; lines go to the old one.
+            OSError: it can't be opened; lines go to the old one.
         """
         old = self._fd
         make_folder(str(self._path.parent))

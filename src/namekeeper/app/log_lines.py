@@ -1,7 +1,7 @@
 """Log lines of changes, in the words of Java's log, for which people and scrapers search.
 
-Events hold a little less than Java knows where it logs. A topic row is `new topic registered` here if the
-broker name had none before, in Java only if no broker name had one. Old values are shown if the event has
+Events hold a little less than Java has where it logs. A topic row is `new topic registered` here if the
+broker name had none before, in Java only if no broker name had one. Lines show old values if the event has
 them.
 """
 
@@ -48,7 +48,7 @@ _INFO, _WARN = logging.INFO, logging.WARNING
 class ChangeMessage:
     """A change as the message of a log record; the log's thread makes its text, off the event loop.
 
-    It keeps only what is shown: a message may wait for the disk, and a topic table takes megabytes.
+    It keeps only the shown parts: a message may wait for the disk, and a topic table takes megabytes.
     """
 
     __slots__ = ("asked_by", "cause", "events")
@@ -77,7 +77,7 @@ class _ShownRows(Struct, frozen=True):
 
 
 class _ShownRemoval(Struct, frozen=True):
-    """The same for the rows of a removed broker name."""
+    """The topic rows of a removed broker name that are shown, and the number of all."""
 
     broker_name: str
     rows: tuple[tuple[str, TopicRow], ...]
@@ -85,7 +85,7 @@ class _ShownRemoval(Struct, frozen=True):
 
 
 def log_change(change: Change) -> None:
-    """Log a change: one log record, whatever the number of lines."""
+    """Log a change: one log record for any number of lines."""
     if change.cause is Cause.RESTORED:  # `app/restoring.py` logs one line for all of it
         return
     if any(type(event) in _LINES for event in change.events):

@@ -26,7 +26,7 @@ QUEUE_LIMIT = 10_000
 """Entries that may wait for the disk; more are dropped and counted, because routing never waits for a log."""
 
 RETRY_SECONDS = 5.0
-"""Interval at which a failing log is tried again while nothing is logged."""
+"""Interval of tries to write to a failing log while there are no new entries."""
 
 _STOP_SECONDS = 1
 """At a stop: the time limit for room in the queue, and again for writing the queue."""
@@ -90,13 +90,13 @@ class Logs:
             logging.getLogger(name).setLevel(self._level)
 
     def reopen(self) -> None:
-        """Open the files again by their names before the next line: somebody may have renamed them."""
+        """Open the files again by their names before the next line: another program may have renamed them."""
         self._must_reopen = True
         with contextlib.suppress(queue.Full):  # then a line wakes the thread
             self._queue.put_nowait(_WAKE)
 
     def stop(self) -> None:
-        """Write what is waiting, give the loggers back, close; may be called twice."""
+        """Write the waiting entries, give the loggers back, close; may be called twice."""
         if not self._before:
             return
         for name, (handlers, level, propagate) in self._before.items():
@@ -176,7 +176,7 @@ class Logs:
         return f"{lost} log entries were dropped: the queue was full, or the disk refused them"
 
     def _mention_losses(self) -> bool:
-        """Write a line about lost entries; returns whether that could be done."""
+        """Write a line about lost entries; return whether that succeeded."""
         dropped, text = self.dropped, self._losses()
         try:
             self._write(_MAIN, format_line(time.time(), logging.WARNING, "log-writer", text))
@@ -213,7 +213,7 @@ def start_logs(
     queue_limit: int = QUEUE_LIMIT,
     rotate_bytes: int = ROTATE_BYTES,
 ) -> Logs:
-    """Begin to log below `root`; if that can't be written, say so once and log to stderr."""
+    """Start to log below `root`; if that can't be written, report it once and log to stderr."""
     errors = stderr or sys.stderr
     files: dict[str, LogFile] = {}
     try:

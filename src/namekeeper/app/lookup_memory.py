@@ -1,4 +1,4 @@
-"""Remembers which topics each connection looked up, and when, to find old routes (rememberLookups)."""
+"""Remembers the topics that each connection looked up, and when, to find old routes (rememberLookups)."""
 
 from collections.abc import Callable
 from sys import getsizeof
@@ -16,14 +16,14 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["LookupMemory"]
 
 TOPICS_LIMIT = 200
-"""Topics remembered for one connection; a process asks for dozens."""
+"""Topics remembered for one connection; a process looks up dozens."""
 BYTES_LIMIT = 64 * 1024 * 1024
-"""Of all that is remembered. Beyond it, who looked up nothing for the longest time is forgotten.
-It holds 200 topics of each of 1,500 connections, or 20 topics of each of 14,000."""
+"""Bytes of all entries. Beyond it, the connection without lookups for the longest time goes. It holds 200
+topics of each of 1,500 connections, or 20 topics of each of 14,000."""
 TOPIC_CHARACTERS_LIMIT = 512
 """A longer name is not remembered: no topic has one (nameCharactersLimit)."""
 LOOKUP_BYTES, CONNECTION_BYTES = 200, 600
-"""What an entry takes beside the text, in its dict."""
+"""Memory of an entry beside the text, in its dict, in bytes."""
 ADDRESSES_LIMIT = 1_000
 """Addresses of each kind in an answer; the numbers count all."""
 
@@ -33,31 +33,31 @@ Position = tuple[int, Revision]
 
 
 class _Asked(Struct):
-    """The look-ups of one connection."""
+    """The lookups of one connection."""
 
     remote_addr: str
     topics: dict[str, Position] = field(default_factory=dict)
-    """Topic -> position of its last look-up, oldest first."""
+    """Topic -> position of its last lookup, oldest first."""
 
 
 class LookupMemory:
-    """Wraps a handler and remembers look-ups (105).
+    """Wraps a handler and remembers lookups (105).
 
     Args:
         handle: answers the requests.
-        watch: knows the revision, and the last change of a topic.
+        watch: has the revision, and the last change of a topic.
     """
 
     def __init__(self, handle: Handle, watch: RouteWatch) -> None:
         self._handle = handle
         self._watch = watch
         self._asked: dict[int, _Asked] = {}
-        """By channel id; who looked up last is at the end."""
+        """Channel id -> its lookups; the connection with the newest lookup is last."""
         self.used_bytes = 0
-        """What is remembered takes so much, about."""
+        """Approximate memory of all entries."""
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
-        """Answer a request; a refused look-up is not remembered."""
+        """Answer a request; a refused lookup is not remembered."""
         response = self._handle(request, connection)
         if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
             topic = request.ext_fields.get("topic")
@@ -66,13 +66,13 @@ class LookupMemory:
         return response
 
     def forget(self, channel: Channel) -> None:
-        """Forget a connection that was closed."""
+        """Forget a closed connection."""
         asked = self._asked.pop(channel.channel_id, None)
         if asked is not None:
             self.used_bytes -= CONNECTION_BYTES + sum(map(_weight, asked.topics))
 
     def who_knows(self, topic: str) -> WhoKnows:
-        """Which connections have asked for a topic since its last change, and which only before it."""
+        """The connections that looked up a topic since its last change, and those that did so before."""
         position, change = self._watch.last_change(topic)
         since: list[str] = []
         before: list[str] = []

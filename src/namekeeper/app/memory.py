@@ -2,8 +2,8 @@
 
 By default glibc takes a large piece directly from the system. But once such a piece was freed, it takes
 pieces of up to 32 MiB from the heap. A heap shrinks only at its end: one small object there, made while a few
-bodies of 16 MiB were in memory, keeps the whole heap for ever. Free memory inside the heap is returned only
-on request, which takes some 40 ms for 100 MiB.
+bodies of 16 MiB were in memory, keeps the complete heap for ever. Free memory inside the heap is returned
+only on request, which takes about 40 ms for 100 MiB.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ __all__ = [
 ]
 
 LARGE_BYTES = 4 * 1024 * 1024
-"""From this size on a piece is returned by itself. Fresh pages cost a millisecond for each
-MiB: the body of a heartbeat of 10,000 topics, in JSON, is smaller."""
+"""From this size on a piece returns to the system by itself. Fresh pages cost a millisecond for each MiB: the
+body of a heartbeat of 10,000 topics, in JSON, is smaller."""
 KEPT_BYTES = 8 * 1024 * 1024
 """Bytes that may be free at the end of the heap before it shrinks."""
 
 GROWTH_BYTES = 32 * 1024 * 1024
-"""By how much a process has to be larger than it was at last before its heap is looked through again."""
+"""Growth of a process since the last trim that makes the next one due."""
 AGAIN_SECONDS = 30.0
-"""Interval at which it is looked through while a process is larger than it once was, even without new growth:
-what was in use at the last look may be free by now. It takes no time if nothing is free."""
+"""Interval of trims while a process is larger than it once was, even without new growth: memory in use at the
+last trim may be free by now. A trim takes no time if nothing is free."""
 QUIET_SHARE = 0.1
 """A time is quiet if the process uses no more than this share of a processor."""
 LOOK_SECONDS = 10.0
@@ -60,7 +60,7 @@ def trim() -> None:
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process; 0 if the system does not tell."""
+    """Resident memory of this process; 0 if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
     except (OSError, IndexError, ValueError):
@@ -68,10 +68,10 @@ def resident_bytes() -> int:
 
 
 class Trimming:
-    """Decides when the heap is looked through: after growth and then now and then, in a quiet time."""
+    """Decides when to trim the heap: after growth and then now and then, in a quiet time."""
 
     def __init__(self, resident: int) -> None:
-        """Begin with so many bytes that the process has."""
+        """Start with the resident bytes of the process."""
         self._least = self._left = resident
         self._cpu_seconds = self._passed_seconds = 0.0
 
@@ -79,9 +79,9 @@ class Trimming:
         """Whether to trim now.
 
         Args:
-            resident: Resident bytes of the process.
-            cpu_seconds: Processor time that it has used since its start.
-            passed_seconds: Time since the last call.
+            resident: resident bytes of the process.
+            cpu_seconds: processor time that it has used since its start.
+            passed_seconds: time since the last call.
         """
         is_quiet = cpu_seconds - self._cpu_seconds <= QUIET_SHARE * passed_seconds
         self._cpu_seconds = cpu_seconds
@@ -93,7 +93,7 @@ class Trimming:
         return is_quiet and (has_grown or may_be_free)
 
     def note_trimmed(self, resident: int) -> None:
-        """Note what is left after it was done: that much is held for now."""
+        """Note the remaining bytes after a trim: the process holds them for now."""
         self._left = resident
         self._passed_seconds = 0.0
 

@@ -1,50 +1,50 @@
 """A running name server: builds the object graph, starts it in order and stops it in order.
 
-Everything that touches the state runs on one event loop, so there are no locks. Files are written by one
-thread, the journal and log lines by one each.
+All code that touches the state runs on one event loop, so there are no locks. One thread writes files, and
+the journal and the log lines have one thread each.
 """
 
 import asyncio
-import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
-from namekeeper.app.console_command import console_command
-from namekeeper.app.effects import Effects
+from namekeeper.app.effects import Effects, unknown_network_alarm
 from namekeeper.app.filling import fill_front
-from namekeeper.app.forgetting import forget_in_turns
-from namekeeper.app.front_choice import make_front
 from namekeeper.app.housekeeping import Housekeeping
-from namekeeper.app.journal_files import journal_files
 from namekeeper.app.journaling import Journaling
-from namekeeper.app.kv_file import KvFile
-from namekeeper.app.kv_owner import become_kv_owner
+from namekeeper.app.kv_file import KvFile, become_kv_owner
 from namekeeper.app.logs import Logs
 from namekeeper.app.lookup_memory import LookupMemory
 from namekeeper.app.memory import return_memory_in_quiet_times
 from namekeeper.app.notifier import Notifier, notifying_client
+from namekeeper.app.pages import OperatorPages
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
-from namekeeper.app.stats import Operators
-from namekeeper.app.tls_files import client_tls, http_tls_contexts, read_tls_settings
-from namekeeper.app.unknown_networks import unknown_network_alarm
+from namekeeper.app.stats import Operators, ServerParts
+from namekeeper.app.tls_files import client_tls, port_tls
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
-from namekeeper.config.load import parse_list, parse_networks
+from namekeeper.config.load import parse_networks
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup
-from namekeeper.http.loading import load_operator_http_server
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
-from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
-from namekeeper.remoting.listening import SocketOptions
+from namekeeper.remoting.connection_context import (
+    WRITE_BUFFER_BYTES,
+    Answering,
+    ConnectionHooks,
+    ConnectionLimits,
+    Handler,
+)
+from namekeeper.remoting.handshake import TransportSecurity
+from namekeeper.remoting.listening import ListenOptions, SocketOptions
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.remoting.server import RemotingServer
-from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import ClientAuth
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
@@ -55,10 +55,12 @@ if TYPE_CHECKING:
     from namekeeper.access.policy import AccessPolicy
     from namekeeper.app.access import AccessControl
     from namekeeper.app.cluster_test import ClusterTest
-    from namekeeper.http.server import OperatorHttpServer
     from namekeeper.remoting.tls_client import ClientTls
 
-__all__ = ["NameServer"]
+from namekeeper.errors import ConfigError
+from namekeeper.remoting.front import Front, load_front
+
+__all__ = ["NameServer", "make_front"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
@@ -66,10 +68,10 @@ FINISH_SECONDS = 2.0
 """Time for open answers when the server stops; a build of 100,000 topics takes less than a second."""
 
 CLOSE_SECONDS = 5.0
-"""How long tasks, operators' pages and connections may take to end; the journal is closed all the same."""
+"""Time limit for the end of tasks, operators' pages and connections; the journal is closed all the same."""
 
 STOP_SECONDS = 7.0
-"""Time of a whole stop, after clients were asked to go; the journal gets the rest of it."""
+"""Time of a complete stop, after clients got GO_AWAY; the journal gets the rest of it."""
 JOURNAL_SECONDS = 2.0
 """The journal gets at least this much."""
 STUCK_SECONDS = 15.0
@@ -84,27 +86,28 @@ class NameServer:
     Make it where no event loop runs: this reads the KV file and the TLS settings.
 
     Args:
-        startup: settings and where they came from.
+        startup: settings and their sources.
         clock: the time; tests bring their own.
-        logs: the running log, whose level may be changed while running.
+        logs: the running log, whose level may change while running.
 
     Raises:
-        ConfigError: KV file, certificates or, on entering, the address can't be used; it says what to do.
+        ConfigError: KV file, certificates or, on entering, the address can't be used; it names the remedy.
     """
 
     is_recorded = True  # until a stop finds that the journal's disk hangs
+    _loop: asyncio.AbstractEventLoop
+    """Set when the server is entered."""
 
     def __init__(self, startup: Startup, *, clock: Clock | None = None, logs: Logs | None = None) -> None:
         self._startup = startup
         self._logs = logs
         self._clock = clock or SystemClock()
+        self._scheduler = Scheduler()
         settings = startup.settings
         self._kv_file = KvFile(settings.kv_config_path)
         self.state = NameServerState(
             startup.runtime_config, self._kv_file.load(), kv_refusal=self._kv_file.refusal
         )
-        self._loop: asyncio.AbstractEventLoop
-        """Set when the server is entered."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
         tls = client_tls(startup)
         self._notifier = Notifier(
@@ -120,6 +123,7 @@ class NameServer:
             self.state,
             self._journaling.numbering,
             clock=self._clock,
+            scheduler=self._scheduler,
             watchers_limit=settings.http_watchers_limit,
         )
         self.effects = Effects(
@@ -135,10 +139,10 @@ class NameServer:
             self.effects,
             self._saver,
             clock=self._clock,
-            call_soon=self._call_soon,
+            scheduler=self._scheduler,
             cluster_test=self._cluster_test,
         )
-        # What the cache answers is not remembered.
+        # With `rememberLookups` there is no cache: the memory would miss its answers.
         lookup_cache = None if settings.remember_lookups else self._lookup_cache()
         self.access = _make_access_control(
             self.requests, self.state, journaling=self._journaling, lookup_cache=lookup_cache
@@ -147,64 +151,35 @@ class NameServer:
             self.state, self.requests.submit, clock=self._clock, expired=self._journaling.alive
         )
         handler = self.access or self.requests
-        self._tls, self._http_tls = (
-            TlsContexts(lambda: read_tls_settings(startup)),
-            http_tls_contexts(startup),
-        )
+        self._tls = port_tls(startup)
         self._memory = LookupMemory(handler, self._watch) if settings.remember_lookups else None
-        self.server = RemotingServer(
-            self._memory or handler,
-            host=settings.bind_address,
-            port=settings.listen_port,
-            max_frame_bytes=settings.remoting_frame_max_length,
-            socket_options=SocketOptions(
-                settings.server_socket_backlog,
-                settings.server_socket_snd_buf_size,
-                settings.server_socket_rcv_buf_size,
-            ),
-            write_buffer_bytes=_write_buffer_bytes(settings),
-            max_connections=settings.max_connections,
-            idle_seconds=settings.server_channel_max_idle_time_seconds,
-            serialize_type=SerializeType[settings.serialize_type],
-            body_budget_bytes=settings.body_bytes_in_flight_limit,
-            lookup_cache=lookup_cache,
-            is_cache_open=self.access is None,
-            front=make_front(settings, has_cache=lookup_cache is not None),
-            watchers=self._watch,
-            tls=self._tls,
-            proxy_trusted_networks=[
-                str(network)
-                for network in parse_networks(
-                    "proxyProtocolTrustedNetworks", settings.proxy_protocol_trusted_networks
-                )
-            ],
-            has_broker=lambda channel: bool(
-                self.state.tables.broker_live_table.over_channel(channel.channel_id)
-            ),
-            on_close=self._channel_closed,
-        )
+        self.server = self._remoting_server(self._memory or handler, lookup_cache)
         self.housekeeping = Housekeeping(
             self.state,
             self.requests,
             clock=self._clock,
+            scheduler=self._scheduler,
             close_channel=self._close_channel,
-            dropped_log_lines=lambda: logs.dropped if logs is not None else 0,
-            is_log_failing=lambda: logs is not None and logs.is_failing,
             sample=lambda: self.server.sample_lookups(self.requests.durations.note_lookups),
         )
-        self.operators = Operators(
-            self.state,
-            self.requests,
-            self.effects,
+        parts = ServerParts(
+            state=self.state,
+            requests=self.requests,
+            effects=self.effects,
             server=self.server,
             housekeeping=self.housekeeping,
-            clock=self._clock,
-            access=self.access,
             tls=self._tls,
-            http_tls=self._http_tls,
+            access=self.access,
+            logs=logs,
         )
-        self._http = contextlib.AsyncExitStack()
-        self._pages: OperatorHttpServer | None = None
+        self.operators = Operators(parts, self._clock)
+        self.pages = OperatorPages(
+            self.operators,
+            self._watch,
+            who_knows=None if self._memory is None else self._memory.who_knows,
+            access=self.access,
+            tls=self._tls.http,
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
 
@@ -217,19 +192,19 @@ class NameServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens at."""
+        """The port on which it listens."""
         return self.server.addresses[0].port
 
     async def __aenter__(self) -> Self:
         """Listen as soon as the routes are restored, so that brokers need not wait for the rest."""
         self._loop = asyncio.get_running_loop()
         await self.restoring.read()
-        # A boot begins only now: nobody can ask while the end of the last one is read, so there is no gap to
-        # record. The journal takes the state before the first request, and writes it to the disk later.
+        # A boot starts only now: no client can send requests while the end of the last one is read, so there
+        # is no gap to record. The journal takes the state before the first request, and writes it to the disk
+        # later.
         self._journaling.begin()
         self.restoring.restore()
-        fill_front(self.state, clock=self._clock, call_later=self._loop.call_later)
-        forget_in_turns(self.state, clock=self._clock, call_soon=self._loop.call_soon)
+        fill_front(self.state, scheduler=self._scheduler, call_later=self._loop.call_later)
         await self.server.start()
         ownership = become_kv_owner(self._kv_file, self.state, self.effects, files=self._files)
         services = (self._journaling.run(self.port), self.housekeeping.run(), ownership)
@@ -237,7 +212,7 @@ class NameServer:
         if self.access is not None:
             self._tasks.append(asyncio.create_task(self.access.files.watch(self._access_changed)))
         if self.state.settings.http_port >= 0:
-            self._tasks.append(asyncio.create_task(self._serve_operators()))
+            self._tasks.append(asyncio.create_task(self.pages.serve(self.state.settings, self.port)))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -256,7 +231,7 @@ class NameServer:
         # Requests under way are answered.
         begin = self._loop.time()
         await self.server.drain(FINISH_SECONDS)
-        # From here on we close the connections ourselves, so closing one removes no broker.
+        # From here on the server itself closes the connections, so closing one removes no broker.
         self._is_stopping = True
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
@@ -266,7 +241,7 @@ class NameServer:
                 "the stop goes on although not everything has ended in %g s: %d connections, %s",
                 CLOSE_SECONDS, len(self.server.connections), sorted(map(str, asyncio.all_tasks())),
             )  # fmt: skip
-        # What was recorded and what was stored is on disk before the process ends.
+        # Recorded changes and stored files are on disk before the process ends.
         left = STOP_SECONDS - (self._loop.time() - begin)
         self.is_recorded = await self._journaling.stop(max(JOURNAL_SECONDS, left))
         await self._saver.finish()
@@ -274,11 +249,11 @@ class NameServer:
         self._kv_file.release()
 
     async def _close_edges(self) -> None:
-        """End what runs by itself, and every connection."""
+        """End the tasks of this server, and every connection."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._http.aclose()
+        await self.pages.close()
         await self._notifier.close()
         if self._cluster_test is not None:
             await self._cluster_test.close()
@@ -286,7 +261,7 @@ class NameServer:
         await self.server.close()
 
     def _lookup_cache(self) -> LookupCache | None:
-        """The cache that connections ask; None if it is off, or keeps another form of answers."""
+        """The cache that connections query; None if it is off, or keeps another form of answers."""
         settings = self.state.settings
         is_usable = settings.serialize_type == SerializeType.JSON.name and not settings.cluster_test
         return self.state.lookup_cache if is_usable and settings.lookup_cache_bytes else None
@@ -294,45 +269,7 @@ class NameServer:
     def _access_changed(self, policy: "AccessPolicy") -> None:
         if self.access is not None:
             self.access.replace(policy, self.server.connections)
-        if self._pages is not None:
-            self._pages.watch_page.judge_again()
-
-    async def _serve_operators(self) -> None:
-        """Start the HTTP pages; if that fails, the server routes without them."""
-        settings = self.state.settings
-        try:
-            http_server, console_process = await load_operator_http_server()
-            self._pages = server = await self._http.enter_async_context(
-                http_server(
-                    settings.http_bind_address,
-                    settings.http_port,
-                    metrics=self.operators.stats,
-                    health=self.operators.health,
-                    nsaddr=self.operators.nsaddr,
-                    journal=self._journaling.stats,
-                    journal_files=lambda: journal_files(self._journaling.stats()),
-                    watch=self._watch,
-                    who_knows=None if self._memory is None else self._memory.who_knows,
-                    console=console_process(self._console_command),
-                    names=parse_list(settings.http_host_names),
-                    tls=self._http_tls,
-                    subgroup=settings.namesrv_domain_subgroup,
-                    **({} if self.access is None else self.access.page_guards()),
-                )
-            )
-        except Exception:
-            log.exception("no HTTP pages for operators")
-            return
-        if server.port is not None:
-            scheme = "http" if self._http_tls is None else "https"
-            log.info("operators' pages at %s://%s:%d/", scheme, settings.http_bind_address, server.port)
-
-    def _console_command(self) -> Sequence[str]:
-        settings, journal = self.state.settings, self._journaling.stats()
-        return console_command(
-            journal, settings.bind_address, self.port,
-            has_journal=settings.journal_enable, history_bytes=settings.console_history_bytes,
-        )  # fmt: skip
+        self.pages.judge_again()
 
     async def _wait_until_gone(self, seconds: float) -> None:
         """Wait until every client has left, at most this long."""
@@ -349,8 +286,29 @@ class NameServer:
             if connection.channel is channel:
                 connection.close()
 
-    def _call_soon(self, callback: Callable[[], None]) -> None:
-        self._loop.call_soon(callback)
+    def _remoting_server(self, handler: Handler, lookup_cache: LookupCache | None) -> RemotingServer:
+        """The server of brokers and clients."""
+        settings = self._startup.settings
+        live = self.state.tables.broker_live_table
+        trusted = parse_networks("proxyProtocolTrustedNetworks", settings.proxy_protocol_trusted_networks)
+        return RemotingServer(
+            handler,
+            listen=_listen_options(settings),
+            limits=_connection_limits(settings),
+            security=TransportSecurity(tls=self._tls.remoting, trusted_proxies=trusted),
+            answering=Answering(
+                serialize_type=SerializeType[settings.serialize_type],
+                lookup_cache=lookup_cache,
+                is_cache_open=self.access is None,
+                front=make_front(settings, has_cache=lookup_cache is not None),
+                watchers=self._watch,
+                scheduler=self._scheduler,
+            ),
+            hooks=ConnectionHooks(
+                has_broker=lambda channel: bool(live.over_channel(channel.channel_id)),
+                on_close=self._channel_closed,
+            ),
+        )
 
     def _make_saver(self) -> Saver:
         settings, state = self._startup.settings, self.state
@@ -371,8 +329,7 @@ class NameServer:
     def _channel_closed(self, channel: Channel) -> None:
         """Remove every broker that registered over a closed connection (protocol.md 4.7, trap T26).
 
-        Not while the server stops: brokers that were asked to go away are still running; the next boot
-        restores them.
+        Not while the server stops: brokers that got GO_AWAY are still running; the next boot restores them.
         """
         if self._memory is not None:
             self._memory.forget(channel)
@@ -386,7 +343,7 @@ class NameServer:
         )
 
 
-# Imports that a server needs late or never come late, so that it listens earlier.
+# Deferred imports: the server does not need these to start listening.
 
 
 def _make_access_control(
@@ -417,7 +374,57 @@ def _make_cluster_test(settings: NamesrvSettings, clock: Clock, tls: "ClientTls 
     return ClusterTest(settings, clock=clock, tls=tls)
 
 
+def _listen_options(settings: NamesrvSettings) -> ListenOptions:
+    return ListenOptions(
+        settings.bind_address,
+        settings.listen_port,
+        SocketOptions(
+            settings.server_socket_backlog,
+            settings.server_socket_snd_buf_size,
+            settings.server_socket_rcv_buf_size,
+        ),
+    )
+
+
+def _connection_limits(settings: NamesrvSettings) -> ConnectionLimits:
+    return ConnectionLimits(
+        max_frame_bytes=settings.remoting_frame_max_length,
+        write_buffer_bytes=_write_buffer_bytes(settings),
+        max_connections=settings.max_connections,
+        idle_seconds=settings.server_channel_max_idle_time_seconds,
+        body_budget_bytes=settings.body_bytes_in_flight_limit,
+    )
+
+
 def _write_buffer_bytes(settings: NamesrvSettings) -> tuple[int, int]:
     """Low and high water mark; as in Java, they count only if both are set (protocol.md 5.3)."""
     low, high = settings.write_buffer_low_water_mark, settings.write_buffer_high_water_mark
     return (low, high) if low and high else WRITE_BUFFER_BYTES
+
+
+def make_front(settings: NamesrvSettings, *, has_cache: bool) -> Front | None:
+    """The native fast path if the operator wants it, or none; ConfigError if it is required and missing."""
+    if not has_cache:
+        _say_why_uncached(settings)
+        return None
+    found = None if settings.front == "python" else load_front(settings.front_threads)
+    if found is None and settings.front == "native":
+        raise ConfigError(
+            "front=native, but there is no front of this version: install namekeeper-front, or set front=auto"
+        )
+    log.info("known look-ups are answered by %s", "Python" if found is None else "the native front")
+    return found
+
+
+def _say_why_uncached(settings: NamesrvSettings) -> None:
+    """Log that there is no native fast path because there is no cache for its answers."""
+    if settings.remember_lookups:
+        why = "rememberLookups=true"
+    elif settings.cluster_test:
+        why = "clusterTest=true"
+    elif settings.serialize_type != SerializeType.JSON.name:
+        why = f"serializeType={settings.serialize_type}"
+    else:
+        why = "lookupCacheBytes=0"
+    level = logging.WARNING if settings.front == "native" else logging.INFO
+    log.log(level, "every look-up is decoded, and the native front is not used: %s", why)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from namekeeper.access.peer import IpNetwork, parse_ip
+from namekeeper.common.networks import IpNetwork, parse_ip
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.messages.fields import encode_header
 from namekeeper.messages.registration import NotifyMinBrokerIdChangeRequestHeader
@@ -32,7 +32,8 @@ CONNECTIONS_LIMIT = 64
 costs a descriptor: this is half of what the native fast path leaves for such uses."""
 
 FRAME_BYTES = 16 * 1024
-"""Longest frame that a notified peer may send: none is due, and peers choose what is at their addresses."""
+"""Longest frame that a notified peer may send: none is due, and peers choose the programs at their addresses.
+"""
 
 IDLE_SECONDS = 10.0
 """Role switches of a group come together; after that the connection is of no use."""
@@ -43,7 +44,7 @@ dropped, and logged."""
 
 
 class Notifier:
-    """Tells brokers of a group that its smallest id has changed.
+    """Notifies brokers of a group that its smallest id has changed.
 
     Args:
         make_client: makes the pool of connections for the first notification, because most servers never send

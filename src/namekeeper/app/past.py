@@ -14,7 +14,9 @@ from namekeeper.processor.past import refuse_change
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.connection import ServerConnection
-from namekeeper.remoting.connection_context import Handler
+from namekeeper.remoting.connection_context import Answering, Handler
+from namekeeper.remoting.listening import ListenOptions
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codes import ResponseCode, SerializeType
@@ -26,16 +28,16 @@ __all__ = ["PastNameServer", "run_past"]
 class PastNameServer:
     """A read-only name server; an async context manager that listens while it is entered.
 
-    Nothing expires, nothing is written to a disk, and nobody is notified. A request that could change
-    something is answered with NO_PERMISSION (16). Without a state every request is answered with SYSTEM_ERROR
-    (1), because an answer from empty tables would be wrong.
+    Nothing expires, nothing is written to a disk, and no broker is notified. It answers NO_PERMISSION (16) to
+    a request that could change something. Without a state it answers SYSTEM_ERROR (1) to every request,
+    because an answer from empty tables would be incorrect.
 
     Args:
         state: the state as it was; None if it is not known.
         remark: a sentence that names the instant; it is the remark of every refusal.
-        host: the address to listen at.
+        host: the address on which it listens.
         port: its port; 0 picks a free one.
-        clock: the time, to take turns.
+        clock: the time.
     """
 
     def __init__(
@@ -47,16 +49,21 @@ class PastNameServer:
         port: int,
         clock: Clock | None = None,
     ) -> None:
+        scheduler = Scheduler()
         if state is None:
             handler, form = _answering_error(remark), SerializeType.JSON
         else:
-            handler = _read_only(state, remark, clock or SystemClock())
+            handler = _read_only(state, remark, clock or SystemClock(), scheduler)
             form = SerializeType[state.settings.serialize_type]
-        self._server = RemotingServer(handler, host=host, port=port, serialize_type=form)
+        self._server = RemotingServer(
+            handler,
+            listen=ListenOptions(host, port),
+            answering=Answering(serialize_type=form, scheduler=scheduler),
+        )
 
     @property
     def address(self) -> Address:
-        """Where it listens."""
+        """The address on which it listens."""
         return self._server.addresses[0]
 
     async def __aenter__(self) -> Self:
@@ -89,14 +96,14 @@ async def run_past(server: PastNameServer, listening: Callable[[Address], None])
             await stop.wait()
 
 
-def _read_only(state: NameServerState, remark: str, clock: Clock) -> Handler:
+def _read_only(state: NameServerState, remark: str, clock: Clock, scheduler: Scheduler) -> Handler:
     effects = Effects(Journaling(state, clock=clock), _notify_nobody)
     requests = Requests(
         state,
         effects,
         Saver({}),
         clock=clock,
-        call_soon=lambda callback: asyncio.get_running_loop().call_soon(callback),
+        scheduler=scheduler,
     )
 
     def answer(request: RemotingCommand, connection: ServerConnection) -> Response | None:

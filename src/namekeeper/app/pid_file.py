@@ -1,8 +1,8 @@
 """Files by which `mqshutdown` finds the name servers of this user: one each, locked while its process runs.
 
-The kernel releases the lock when the process ends, so it tells whether the number still belongs to a name
-server. A file counts only if it is a regular one, named after the number in it, and if that process has it
-open: otherwise somebody who may write to the folder could make us stop any process of this user.
+The kernel releases the lock when the process ends. So the lock shows whether the number still belongs to a
+name server. A file counts only if it is a regular one, named after the number in it, and if that process has
+it open. Otherwise any writer to the folder could make `mqshutdown` stop any process of this user.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ _PATTERN = "namesrv.*.pid"
 
 
 class PidFile:
-    """Our own file; `release` removes it."""
+    """The file of this process; `release` removes it."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self.path = path
@@ -40,7 +40,7 @@ def hold_pid_file(folder: str) -> PidFile:
     """Write and lock a file with the number of this process.
 
     Raises:
-        OSError: The folder can't be written, or something else is in the place of the file.
+        OSError: the folder can't be written, or something else is in the place of the file.
     """
     path = Path(folder) / f"namesrv.{os.getpid()}.pid"
     make_folder(str(path.parent))
@@ -90,14 +90,14 @@ def _is_locked(fd: int) -> bool:
 
 
 def _has_open(pid: str, fd: int) -> bool:
-    """Whether a process has the file `fd` open; true if the system doesn't tell."""
+    """Whether a process has the file `fd` open; true if the system doesn't report it."""
     wanted = os.fstat(fd)
     try:
         theirs = list(Path("/proc", pid, "fd").iterdir())
     except FileNotFoundError:
         return not Path("/proc/self/fd").exists()
     except OSError:
-        return False  # a process of another user, which we could not stop either
+        return False  # a process of another user, which this user could not stop either
     for each in theirs:
         with contextlib.suppress(OSError):
             if os.path.samestat(each.stat(), wanted):

@@ -1,6 +1,6 @@
-"""Prepares the process that a name server or a fleet runs in.
+"""Prepares the process of a name server or a fleet.
 
-Its event loop, its descriptors, the garbage collector, and how its threads share the interpreter.
+Its event loop, its descriptors, the garbage collector, and the way its threads share the interpreter.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ __all__ = [
 ]
 
 SWITCH_SECONDS = 0.0005
-"""What a thread that needs the interpreter waits before the one that has it is stopped; Python's own 5 ms are
-what a look-up would wait, more than once, while the journal's writer encodes a large change."""
+"""Time that a thread waits for the interpreter before it interrupts the running thread. With Python's own 5
+ms, a lookup would wait that long, more than once, while the journal's writer encodes a large change."""
 
 
 def prepare_process() -> None:
-    """Prepare what a server needs from the start: descriptors, and threads that let each other run."""
+    """Prepare descriptors, and threads that let each other run, which a server needs from the start."""
     raise_descriptor_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
 
@@ -32,9 +32,9 @@ def prepare_process() -> None:
 def spare_the_collector() -> None:
     """Run the garbage collector rarely: there is hardly any cyclic garbage, and with large tables it is slow.
 
-    With the usual thresholds it would take a third of the time of a storm of registrations. What is there is
-    never looked at again: some hundred objects of it are garbage, and to find them takes 18 of 100 ms
-    of the start.
+    With the usual thresholds it would take a third of the time of a storm of registrations. It never looks at
+    the present objects again: some hundred of them are garbage, and to find them takes 18 of 100 ms of the
+    start.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -1,12 +1,12 @@
-"""Answers requests on a running server: by handlers, the change queue with its turns, and written files."""
+"""Answers requests on a running server: by handlers, the change queue, and written files."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from namekeeper.app.change_series import ChangeSeries, turn_timer
 from namekeeper.app.durations import Answers, Durations
 from namekeeper.app.effects import Effects
 from namekeeper.app.lists import ListAnswers, giving
@@ -14,11 +14,13 @@ from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
 from namekeeper.processor import dispatch
-from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Reader
+from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS
+from namekeeper.processor.handlers import Reader
 from namekeeper.processor.outcome import Deferred, Outcome, Sliced
 from namekeeper.processor.routing import refuse_lookup, remember_answer
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.commit import RegisterResult
@@ -49,31 +51,33 @@ class Requests:
         saver: Saver,
         *,
         clock: Clock,
-        call_soon: Callable[[Callable[[], None]], object],
+        scheduler: Scheduler,
         cluster_test: "ClusterTest | None" = None,
     ) -> None:
         """Prepare.
 
         Args:
             state: the state to answer from.
-            effects: carries out what follows from changes.
+            effects: carries out the effects of changes.
             saver: writes files before the answer is sent.
             clock: the time of each change.
-            call_soon: calls a function after the other connections had a turn.
+            scheduler: makes changes and lists between other requests.
             cluster_test: looks up topics that no broker here has; None unless `clusterTest` is on.
         """
         self._state = state
         self._effects = effects
         self._saver = saver
         self._clock = clock
-        self._call_soon = call_soon
+        self._scheduler = scheduler
         self._queue = ChangeQueue(state.tables)
-        self._has_turn = False
-        self._series = ChangeSeries(self.submit, clock=clock, call_soon=call_soon)
-        self._lists = ListAnswers(call_soon)
-        self._wide_routes = ListAnswers(call_soon)  # apart: a look-up does not wait behind lists
+        self._is_advancing = False
+        self._series: deque[Iterator[TableChange[Any]]] = deque()
+        self._lists = ListAnswers(scheduler)
+        self._wide_routes = ListAnswers(scheduler)  # apart: a lookup does not wait behind lists
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
+        forgetting = state.route_answers.forgetting
+        forgetting.when_unfinished(lambda: scheduler.add(forgetting.forget_some))
         self._cluster_test = cluster_test
         self.counts: dict[int, int] = dict.fromkeys([*READERS, *LISTERS, *CHANGERS, OTHER], 0)
         """Requests by code."""
@@ -139,13 +143,13 @@ class Requests:
         self._journaling.refused(request, connection.channel.remote_addr, error)
 
     def drain(self) -> None:
-        """From now on answer GO_AWAY to requesters that understand it."""
+        """Answer GO_AWAY from now on to requesters that understand it."""
         self._state.is_draining = True
         self._lookups.close()
         self._readers = {code: dispatch.unless_leaving(reader) for code, reader in self._readers.items()}
 
     def refuse_lookups(self) -> None:
-        """From now on answer 105 with an error, so that clients ask another name server (R#11073)."""
+        """Answer 105 from now on with an error, so that clients ask another name server (R#11073)."""
         self._lookups.close()
         self._readers = {**self._readers, GET_ROUTEINFO_BY_TOPIC: refuse_lookup}
 
@@ -213,11 +217,22 @@ class Requests:
                 done(applied.result)
 
         self._queue.submit(change, finish, now=self._clock.now())
-        self._take_turns()
+        self._go_on()
 
     def submit_all(self, changes: Iterable[TableChange[Any]]) -> None:
-        """Submit changes one after the other; when a turn is over, other requests are served first."""
-        self._series.add(changes)
+        """Submit changes one after the other, after those of earlier calls, between other requests."""
+        self._series.append(iter(changes))
+        if len(self._series) == 1:
+            self._scheduler.start(self._submit_next)
+
+    def _submit_next(self) -> bool:
+        """Submit the next change of the oldest series; return whether more may remain."""
+        change = next(self._series[0], None)
+        if change is None:
+            self._series.popleft()
+        else:
+            self.submit(change)
+        return bool(self._series)
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
         user = connection.channel.user
@@ -230,7 +245,7 @@ class Requests:
             try:
                 self._effects.concluded(request, applied.result, connection.channel, user)
                 response = self._finish(deferred, request, applied, user)
-            except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged
+            except Exception as error:  # noqa: BLE001 - the requester gets an answer to any error, logged
                 fail(error)
             else:
                 connection.respond(request, response)
@@ -240,12 +255,12 @@ class Requests:
             connection.respond_failure(request, error)
 
         self._queue.submit(deferred.change, finish, now=self._clock.now())
-        self._take_turns()
+        self._go_on()
 
     def _finish(
         self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any], user: str
     ) -> Response:
-        """Carry out what follows from a change; returns the answer, or raises its error."""
+        """Carry out the effects of a change; return the answer, or raise its error."""
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
         events = (*applied.events, *self._state.missing.retired(deferred.change))
@@ -288,15 +303,13 @@ class Requests:
         self._saver.save(outcome.save, answer)
         return None
 
-    def _take_turns(self) -> None:
-        if self._queue.is_busy and not self._has_turn:
-            self._has_turn = True
-            self._call_soon(self._turn)
+    def _go_on(self) -> None:
+        if self._queue.is_busy and not self._is_advancing:
+            self._is_advancing = True
+            self._scheduler.add(self._advance)
 
-    def _turn(self) -> None:
-        """Run a slice of a build; all other requests are served before the next one."""
-        self._has_turn = False
-        try:
-            self._queue.turn(self._clock.now(), turn_timer(self._clock))
-        finally:  # a bug in the effects of one change must not stop the others
-            self._take_turns()
+    def _advance(self) -> bool:
+        """Run a slice of a build; return whether more slices or changes wait."""
+        self._queue.turn(self._clock.now(), self._scheduler.has_time)
+        self._is_advancing = self._queue.is_busy
+        return self._is_advancing

@@ -1,7 +1,6 @@
 """Restores the routes at the end of the journal, at the start, before the port listens.
 
-They are restored completely or not at all: clients drop brokers that are missing in a route
-(docs/decisions/0020).
+The restore is atomic: clients drop brokers that are missing in a route (docs/decisions/0020).
 """
 
 import asyncio
@@ -37,12 +36,12 @@ CLOCK_STEP_MS = 1_000
 
 
 class Restoring:
-    """Restores routes once; `NameServerState.restored` says what was restored, or why nothing was.
+    """Restores routes once; `NameServerState.restored` describes the result, or why there is none.
 
     Args:
         state: the state, whose route tables are empty.
         submit: submits a change of the tables.
-        clock: gives the present time.
+        clock: returns the present time.
         expired: called if nothing is restored because every broker has expired, or may have. It records that:
             the next start must not skip this one, and restore them.
     """
@@ -60,7 +59,7 @@ class Restoring:
         self._clock = clock
         self._expired = expired
         self._found: tuple[LastState, str] | None = None
-        """What the journal ends with, and in which run of the machine it was read."""
+        """The state at the end of the journal, and the machine's boot in which it was read."""
         self._missing = MissingRows([], {})
         """The brokers that were missing at the end of the journal."""
 
@@ -84,7 +83,7 @@ class Restoring:
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
-        """If it fails: nothing is restored, and the state says why."""
+        """After a failure, nothing is restored, and the state has the reason."""
         try:
             yield
         except JournalError as error:
@@ -94,7 +93,7 @@ class Restoring:
             self._state.restored = f"nothing is restored: a bug, see the log: {type(error).__name__}"
 
     def _restore(self, last: "LastState", machine: str) -> str:
-        """Restore; raises JournalError with the reason if nothing can be restored."""
+        """Restore; raise JournalError with the reason if nothing can be restored."""
         away_ms = _away_ms(last, self._clock.now(), machine)
         idle_ms = _idle_ms(last, away_ms)
         if not idle_ms:
@@ -155,7 +154,7 @@ class Restoring:
 def _away_ms(last: "LastState", now: Now, machine: str) -> int:
     """How long the server was away, by the wall clock; skipped boots count by their own time.
 
-    Unless the machine was booted meanwhile, its monotonic clock knows it too: the longer time counts. The
+    Unless the machine was booted meanwhile, its monotonic clock measures it too: the longer time counts. The
     wall clock may have been set back; the other one stands still while the machine sleeps.
     """
     pauses_ms, end_ts = [], last.ts
@@ -175,7 +174,7 @@ def _away_ms(last: "LastState", now: Now, machine: str) -> int:
 
 
 def _idle_ms(last: "LastState", away_ms: int) -> Mapping[BrokerKey, int]:
-    """How long each broker has been silent; a broker whose last heartbeat is not recorded is overdue."""
+    """How long each broker has been silent; a broker without a recorded heartbeat is overdue."""
     idle_ms = {}
     for live in last.tables.broker_live_table:
         until_last_record_ms = last.idle_ms.get(live.key, live.heartbeat_timeout_ms + 1)
@@ -189,7 +188,7 @@ def _is_overdue(last: "LastState", key: BrokerKey, idle_ms: int) -> bool:
 
 
 def _all_expired(last: "LastState") -> Change:
-    """The end of every registration, for which no broker is restored."""
+    """The end of every registration, when no broker is restored."""
     events: list[Event] = [
         BrokerLiveGone(
             cluster_name=live.cluster_name,

@@ -8,6 +8,7 @@ from functools import partial
 
 from namekeeper.files import atomic_replace, problem_with
 from namekeeper.processor.outcome import Save
+from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import Response
 
@@ -16,7 +17,7 @@ __all__ = ["SavedFile", "Saver"]
 log = logging.getLogger("namekeeper.files")
 
 Saved = Callable[["Response | None"], None]
-"""Called with None when the file has the change, or with the answer that says why it does not."""
+"""Called with None when the file has the change, or with the answer that reports the failure."""
 
 
 class SavedFile:
@@ -34,6 +35,7 @@ class SavedFile:
         self._text = text
         self._executor = executor
         self._call_soon_threadsafe = call_soon_threadsafe
+        self._log_limit = LogLimit(log)
         self._waiting: list[Saved] = []
         self._is_settled = asyncio.Event()
         self._is_settled.set()
@@ -41,7 +43,7 @@ class SavedFile:
         """Whether the newest attempt to write failed."""
 
     def save(self, saved: Saved) -> None:
-        """Write the state as it is now, or newer; then tell `saved`."""
+        """Write the state as it is now, or newer; then call `saved`."""
         self._waiting.append(saved)
         if self._is_settled.is_set():
             self._write()
@@ -57,7 +59,7 @@ class SavedFile:
         def attempt(step: Callable[[], object]) -> None:
             try:
                 step()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the waiting requester gets the answer
+            except Exception as error:  # noqa: BLE001 - on any error, the waiting requester gets the answer
                 self._call_soon_threadsafe(self._written, waiting, error)
 
         def write(data: bytes) -> None:
@@ -71,7 +73,9 @@ class SavedFile:
         self.has_failed = failure is not None
         if failure is not None:
             why = problem_with(self._path, failure) if isinstance(failure, OSError) else str(failure)
-            log.error("can't write %s: %s; the change is in memory only", self._path, why)
+            self._log_limit.log(
+                logging.ERROR, "can't write %s: %s; the change is in memory only", self._path, why
+            )
             reason = (isinstance(failure, OSError) and failure.strerror) or failure
             why = f"the change is in effect but not on disk: {reason}"
             answer = Response(ResponseCode.SYSTEM_ERROR, why)
@@ -91,7 +95,7 @@ class Saver:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a file could not be written when it was last tried."""
+        """Whether the last attempt to write some file failed."""
         return any(file.has_failed for file in self._files.values())
 
     async def finish(self) -> None:

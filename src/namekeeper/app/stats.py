@@ -1,16 +1,20 @@
-"""What operators can ask a running server: numbers, health, the address list."""
+"""The data for operators of a running server: numbers, health, the address list."""
 
 import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from namekeeper import __version__
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.app.logs import Logs
 from namekeeper.app.requests import Requests
+from namekeeper.app.tls_files import PortTls
 from namekeeper.clock import Clock
 from namekeeper.http.health import HealthState, Phase, health_of
-from namekeeper.http.stats import CertificateStats, NameServerStats
+from namekeeper.http.stats import CertificateStats, JournalStats, NameServerStats
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
@@ -20,7 +24,7 @@ from namekeeper.route.events import Cause
 if TYPE_CHECKING:
     from namekeeper.app.access import AccessControl  # only a server with rules needs it
 
-__all__ = ["Operators"]
+__all__ = ["Operators", "ServerParts"]
 
 EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 """Addresses for listening that no client can connect to."""
@@ -30,32 +34,34 @@ TLS_REASONS = {"remoting": "tls", "http": "http_tls"}
 """Port that speaks TLS -> short name of a problem with its certificate."""
 
 
+class ServerParts(Struct, frozen=True, kw_only=True, eq=False):
+    """The parts of a running server that its pages are about."""
+
+    state: NameServerState
+    requests: Requests
+    effects: Effects
+    server: RemotingServer
+    housekeeping: Housekeeping
+    tls: PortTls
+    access: "AccessControl | None"
+    logs: Logs | None
+
+
 class Operators:
     """Answers the HTTP pages; costs nothing until then."""
 
-    def __init__(  # noqa: PLR0913 - each is a part of the server, by name
-        self,
-        state: NameServerState,
-        requests: Requests,
-        effects: Effects,
-        *,
-        server: RemotingServer,
-        housekeeping: Housekeeping,
-        clock: Clock,
-        access: "AccessControl | None" = None,
-        tls: TlsContexts,
-        http_tls: TlsContexts | None = None,
-    ) -> None:
-        self._state = state
-        self._requests = requests
-        self._effects = effects
-        self._server = server
-        self._housekeeping = housekeeping
-        self._journaling = effects.journaling
+    def __init__(self, parts: ServerParts, clock: Clock) -> None:
+        self._state = parts.state
+        self._requests = parts.requests
+        self._effects = parts.effects
+        self._server = parts.server
+        self._housekeeping = parts.housekeeping
+        self._journaling = parts.effects.journaling
         self._started_at = clock.now()
         self._clock = clock
-        self._access = access
-        self._tls, self._http_tls = tls, http_tls
+        self._access = parts.access
+        self._logs = parts.logs
+        self._tls, self._http_tls = parts.tls.remoting, parts.tls.http
 
     def stats(self) -> NameServerStats:
         """All present numbers."""
@@ -118,7 +124,7 @@ class Operators:
             closed_broker_channels=effects.closed_by,
             change_queue_depth=requests.waiting,
             loop_lag_max_seconds=self._housekeeping.take_max_lag_ms() / 1000,
-            dropped_log_lines=self._housekeeping.dropped_log_lines(),
+            dropped_log_lines=0 if self._logs is None else self._logs.dropped,
             route_cache_bytes=self._state.route_answers.kept_bytes,
             cached_lookups=self._state.lookup_cache.found,
             uncached_lookups=self._state.lookup_cache.missed,
@@ -126,8 +132,12 @@ class Operators:
             front_connections=0 if front is None else len(front),
             front_loans=0 if front is None else front.loans,
             front_failures=0 if front is None else front.failures,
-            journal=self._journaling.stats(),
+            journal=self.journal(),
         )
+
+    def journal(self) -> JournalStats | None:
+        """Numbers of the journal; None without one, and until it is loaded."""
+        return self._journaling.stats()
 
     def health(self) -> HealthState:
         """Whether it serves, waits or drains, and its present problems."""
@@ -145,7 +155,7 @@ class Operators:
 
     def _problems(self) -> Iterator[tuple[str, str]]:
         """Short name and a sentence of each present problem."""
-        if self._housekeeping.is_log_failing():
+        if self._logs is not None and self._logs.is_failing:
             yield "log", "log lines are dropped: the disk is slow, full or read only"
         if self._requests.unsaved_files:
             yield "files", "the KV file or the properties file could not be written: see the log"

@@ -1,4 +1,4 @@
-"""Signals stop a server in order, however often they are sent; SIGHUP may reload files; others do no harm."""
+"""Signals stop a server in order, however often they come; SIGHUP may reload files; others do no harm."""
 
 import contextlib
 import faulthandler
@@ -32,13 +32,13 @@ HARMLESS_SIGNALS = tuple(
     or getattr(number, "name", "")
     in {"SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO", "SIGPOLL", "SIGSTKFLT", "SIGPIPE"}
 )
-"""Their default is to end the process at once; scripts of other programs use them to reload or to report."""
+"""Signals that end a process by default, at once. Scripts of other programs use them to reload or report."""
 
 
 def ignore_harmless_signals() -> None:
     """Ignore the signals that would end the process without an orderly stop; SIGQUIT prints all stacks.
 
-    As a JVM does: operators send SIGQUIT for a thread dump.
+    A JVM does the same: operators send SIGQUIT for a thread dump.
     """
     for number in HARMLESS_SIGNALS:
         with contextlib.suppress(OSError, ValueError):  # the C library keeps some for itself
@@ -50,7 +50,7 @@ def ignore_harmless_signals() -> None:
 
 
 def start_with_signals() -> None:
-    """Before anything else is imported: signals do no harm, and Ctrl-C ends the start without a traceback."""
+    """Before all other imports: signals do no harm, and Ctrl-C ends the start without a traceback."""
     ignore_harmless_signals()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -65,8 +65,8 @@ def stopping_by_signals(
     SIGHUP calls `reload` instead, if it is given. Otherwise a process that was started by `nohup` goes on.
     Other signals do no harm from now on.
 
-    `loop.add_signal_handler` can't be used: when a loop removes its handlers, the system's default is set for
-    a moment, and a signal in that moment kills the process before its files are written.
+    `loop.add_signal_handler` can't be used: a loop that removes its handlers sets the system's default for a
+    moment. A signal in that moment kills the process before it has written its files.
 
     Raises:
         ValueError: not called from the main thread.
@@ -106,7 +106,7 @@ def _ignore(number: signal.Signals) -> None:
 
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).signal(int(number), ctypes.c_void_p(signal.SIG_IGN))
-    signal.signal(number, signal.SIG_IGN)  # after what came so far has been handled
+    signal.signal(number, signal.SIG_IGN)  # after Python has handled the earlier signals
 
 
 @contextlib.contextmanager

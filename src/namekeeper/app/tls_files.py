@@ -3,7 +3,7 @@
 import contextlib
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from namekeeper.config.property import PropertyGroup, format_value
 from namekeeper.config.settings import SPECS
@@ -16,14 +16,22 @@ from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 if TYPE_CHECKING:
     from namekeeper.remoting.tls_client import ClientTls
 
-__all__ = ["client_tls", "http_tls_contexts", "read_http_tls_settings", "read_tls_settings"]
+__all__ = ["PortTls", "client_tls", "port_tls", "read_http_tls_settings", "read_tls_settings"]
+
+
+class PortTls(Struct, frozen=True, kw_only=True):
+    """TLS of the ports of a server."""
+
+    remoting: TlsContexts
+    http: TlsContexts | None
+    """None if the operators' pages speak plain HTTP, or are off."""
 
 
 def read_tls_settings(startup: Startup) -> TlsSettings:
     """Override the settings by the TLS file if it is readable; blocks on the disk.
 
     Raises:
-        ConfigError: the file holds what can't be used.
+        ConfigError: the file holds unusable content.
     """
     settings = startup.settings
     data = None
@@ -41,10 +49,10 @@ def read_tls_settings(startup: Startup) -> TlsSettings:
 
 
 def read_http_tls_settings(startup: Startup) -> TlsSettings:
-    """The same for the operators' pages: certificate and authorities are those of the other port.
+    """Read the TLS settings of the operators' pages: certificate and authorities are those of the other port.
 
     Raises:
-        ConfigError: the file holds what can't be used, or certificate or authorities are missing.
+        ConfigError: the file holds unusable content, or certificate or authorities are missing.
     """
     settings = startup.settings
     found = structs.replace(
@@ -66,20 +74,22 @@ def read_http_tls_settings(startup: Startup) -> TlsSettings:
     return found
 
 
-def http_tls_contexts(startup: Startup) -> TlsContexts | None:
-    """The TLS contexts of the operators' pages; None if they speak plain HTTP, or are off.
+def port_tls(startup: Startup) -> PortTls:
+    """The TLS contexts of both ports.
 
     Raises:
-        ConfigError: as `read_http_tls_settings`.
+        ConfigError: as `read_tls_settings` and `read_http_tls_settings`.
     """
     settings = startup.settings
-    if settings.http_tls_mode == TlsMode.DISABLED or settings.http_port < 0:
-        return None
-    return TlsContexts(lambda: read_http_tls_settings(startup), port="the operators' port")
+    http = None
+    remoting = TlsContexts(lambda: read_tls_settings(startup))
+    if settings.http_tls_mode != TlsMode.DISABLED and settings.http_port >= 0:
+        http = TlsContexts(lambda: read_http_tls_settings(startup), port="the operators' port")
+    return PortTls(remoting=remoting, http=http)
 
 
 def client_tls(startup: Startup) -> "ClientTls | None":
-    """The TLS of our own requests; None, without reading files, if they are not encrypted.
+    """The TLS of this server's requests; None, without reading files, if they are not encrypted.
 
     Raises:
         ConfigError: the certificates can't be used.

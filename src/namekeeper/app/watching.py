@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
-from namekeeper.app.change_series import turn_timer
 from namekeeper.clock import Clock
 from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal
 from namekeeper.processor.recent_changes import RecentChanges, Revision, RouteChange, topics_shown
 from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.events import Change
 
 if TYPE_CHECKING:
@@ -25,30 +25,31 @@ __all__ = ["FEW_TOPICS", "WATCHED_LIMIT", "Numbering", "RouteWatch"]
 THIS_BOOT = sys.maxsize
 """The number of the present boot until the journal's folder is open."""
 WATCHED_LIMIT = 100_000
-"""Topics of all watchers, added up: some 40 MB. All of `httpWatchersLimit` fit with 50 topics each."""
+"""Topics of all watchers, added up: about 40 MB. All of `httpWatchersLimit` fit with 50 topics each."""
 FEW_TOPICS = 20
 """A watcher of so few topics is taken beyond that limit too: clients that watch many topics must not keep out
 the others."""
 UNTOLD_LIMIT = 1_000
 """Changes that wait until they are distributed to the watchers; beyond that, all watchers miss changes."""
 TOPICS_AT_ONCE = 500
-"""Topics of a change that are compared with those of the watchers before the clock is read."""
+"""Topics of a change that are compared with those of the watchers in one step."""
 PENDING_LIMIT = 100
 """Changes that may wait for one watcher; with more it has to read its routes again."""
 PENDING_TOPICS_LIMIT = 1_000
 """Topics in these changes, added up."""
 WOKEN_AT_ONCE = 16
-"""Watchers that are woken in one turn: each takes some 100 us, and one topic may have thousands."""
-TURN_SECONDS = 0.005
+"""Watchers that are woken together: each then takes about 100 us, and one topic may have thousands."""
+WAKING_PAUSE_SECONDS = 0.005
 DURABLE_SECONDS = 20.0
-"""How long a watcher waits until records of this boot are on the disk; usually a fifth of a second."""
+"""Longest wait of a watcher for records of this boot on the disk; usually a fifth of a second."""
 DURABLE_LOOK_SECONDS = 0.02
 PAUSE_SECONDS = 0.001
-"""Length of a pause of the thread that reads the journal, so that look-ups are answered meanwhile."""
+"""Length of a pause of the thread that reads the journal, so that lookups are answered meanwhile."""
+_END = object()
 
 
 class Numbering(Struct, frozen=True):
-    """How the journal numbers changes now."""
+    """The journal's present numbering of changes."""
 
     epoch: int
     """If it differs, the numbers started again."""
@@ -67,10 +68,11 @@ class RouteWatch:
 
     Args:
         state: the state with the routes.
-        numbering: gives the journal's numbering of changes; None while it records nothing: then changes are
+        numbering: returns the journal's numbering of changes; None while it records nothing: then changes are
             counted here.
         clock: the time.
-        watchers_limit: how many may watch at once.
+        scheduler: distributes changes between other requests.
+        watchers_limit: most watchers at once.
     """
 
     def __init__(
@@ -79,11 +81,13 @@ class RouteWatch:
         numbering: Callable[[], Numbering | None],
         *,
         clock: Clock,
+        scheduler: Scheduler,
         watchers_limit: int,
     ) -> None:
         self._state = state
         self._numbering = numbering
         self._clock = clock
+        self._scheduler = scheduler
         self.limit = watchers_limit
         self._own = Numbering(0, 0, clock.now().wall_ms)
         self._epoch = 0
@@ -96,12 +100,12 @@ class RouteWatch:
         self._untold: deque[tuple[int, RouteChange]] = deque()
         """Changes that not every watcher has got yet, with their numbers, oldest first."""
         self._told = self._recent.last
-        """Position up to which every watcher has got its changes, while there are untold ones."""
+        """Position up to which every watcher has got its changes, while some are not distributed."""
         self._telling: Iterator[None] | None = None
-        """Distributes the first untold change."""
-        self._has_turn = False
+        """Distributes the first change that not every watcher has got."""
+        self._is_telling = False
         self._catching_up = asyncio.Lock()
-        """Held to find missed changes: many clients that come back together share one turn of the loop."""
+        """Held to find missed changes: many clients that come back together share one iteration."""
         self._to_wake: deque[_TopicWatcher] = deque()
         self._is_waking = False
         self._extending: asyncio.Task[None] | None = None
@@ -129,8 +133,9 @@ class RouteWatch:
         self._untold.append((self._change_count, noted))
         if len(self._untold) > UNTOLD_LIMIT:
             self._miss_untold()
-        elif not self._has_turn:
-            self._tell_some()
+        elif not self._is_telling:
+            self._is_telling = True
+            self._scheduler.start(self._tell_some)
 
     def revision(self) -> str | None:
         """The present revision as text; None until the number of this boot is known."""
@@ -154,7 +159,7 @@ class RouteWatch:
         return (self._epoch, change.revision), self._seen(change, [topic])
 
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
-        """Begin to watch; changes after a revision come first.
+        """Start to watch; changes after a revision come first.
 
         Args:
             topics: the topics to watch.
@@ -192,47 +197,45 @@ class RouteWatch:
         """Give a watcher the changes after a revision, incrementally; afterwards it has all up to now."""
         epoch = self._epoch
         async with self._catching_up:
-            has_time = turn_timer(self._clock)
             while True:
                 missed = None if begin is None or epoch != self._epoch else self._recent.since(begin)
                 if missed is None:
                     watcher.miss()
                     return
-                if not missed:
+                if not missed or watcher.has_missed:
                     return
-                for change in missed:
-                    topics = change.shown_in(watcher.topics)
-                    if topics:
-                        watcher.put(self._seen(change, topics), change.revision)
-                    if watcher.has_missed:
-                        return
-                    if not has_time():
-                        await asyncio.sleep(0)
-                        has_time = turn_timer(self._clock)
+                await self._scheduler.finish(self._put_missed(watcher, missed))
                 begin = missed[-1].revision
+
+    def _put_missed(
+        self, watcher: "_TopicWatcher", missed: Iterable[RouteChange]
+    ) -> Generator[None, None, None]:
+        for change in missed:
+            topics = change.shown_in(watcher.topics)
+            if topics:
+                watcher.put(self._seen(change, topics), change.revision)
+            if watcher.has_missed:
+                return
+            yield
 
     # A change may have a million topics, and thousands may watch some of them: so it is distributed
     # incrementally, each change after the ones before it.
 
-    def _tell_some(self) -> None:
-        """Distribute untold changes while there is time in this turn of the loop."""
-        self._has_turn = False
-        has_time = turn_timer(self._clock)
-        while self._untold:
+    def _tell_some(self) -> bool:
+        """Distribute a little of the oldest change to watchers; return whether more remains."""
+        if self._untold:
             if self._telling is None:
                 self._telling = self._tell(*self._untold[0])
-            for _ in self._telling:
-                if not has_time():
-                    self._has_turn = True
-                    asyncio.get_running_loop().call_soon(self._tell_some)
-                    return
-            self._telling = None
-            self._told = self._untold.popleft()[1].revision
+            if next(self._telling, _END) is _END:
+                self._telling = None
+                self._told = self._untold.popleft()[1].revision
+        self._is_telling = bool(self._untold)
+        return self._is_telling
 
     def _tell(self, number: int, change: RouteChange) -> Iterator[None]:
-        """Give a change to its watchers; yields where the turn may end."""
+        """Give a change to its watchers; yields after each step."""
         topics_of = yield from self._topics_of(change)
-        seen: dict[tuple[str, ...], WatchedChange] = {}  # one for all who watch the same: it is encoded once
+        seen: dict[tuple[str, ...], WatchedChange] = {}  # shared by equal watchers: encoded once
         for watcher, topics in topics_of.items():
             if watcher.is_closed or watcher.joined_at >= number:  # it has left, or came later
                 continue
@@ -243,7 +246,7 @@ class RouteWatch:
             yield
 
     def _topics_of(self, change: RouteChange) -> Generator[None, None, "dict[_TopicWatcher, set[str]]"]:
-        """The watchers of a change, and for each of them its topics that the change shows in."""
+        """The watchers of a change, and for each of them its topics that the change affects."""
         if change.topics is None:
             return {watcher: set(watcher.topics) for watcher in self._watchers}
         found: dict[_TopicWatcher, set[str]] = {}
@@ -286,7 +289,7 @@ class RouteWatch:
             self._to_wake.popleft().wake()
         self._is_waking = bool(self._to_wake)
         if self._is_waking:
-            asyncio.get_running_loop().call_later(TURN_SECONDS, self._wake_some)
+            asyncio.get_running_loop().call_later(WAKING_PAUSE_SECONDS, self._wake_some)
 
     def _leave(self, watcher: "_TopicWatcher") -> None:
         if watcher not in self._watchers:
@@ -372,7 +375,7 @@ class _TopicWatcher:
         self.joined_at = 0
         """Number of the last change before it came."""
         self.position = Revision(0, 0)
-        """It has got all its changes up to this one."""
+        """The watcher has got all its changes up to this one."""
         self._leave = leave
         self._revision_of = revision_of
         self._pending: deque[WatchedChange] = deque()
@@ -411,7 +414,7 @@ class _TopicWatcher:
         return changes
 
     async def wait(self, seconds: float) -> None:
-        """Wait until there is something to take, or it is closed, at most this long."""
+        """Wait until `take` has a result, or it is closed, at most this long."""
         if self._pending or self.has_missed or self.is_closed:
             return
         # Not `asyncio.timeout`: it takes three times as long, and a thousand may wait.

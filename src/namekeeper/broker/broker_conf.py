@@ -1,16 +1,17 @@
 """Settings of a broker from the properties file of a RocketMQ broker, as `broker.conf`."""
 
 import contextlib
+import errno
 import logging
 import os
 import socket
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from namekeeper.config.misread import misread_lines
 from namekeeper.config.properties import as_utf8, entries_of, without_byte_order_mark
 from namekeeper.errors import ConfigError
+from namekeeper.files import SMALL_FILE_BYTES, problem_with, read_if_exists
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.nsaddr import address_server_url
 from namekeeper.remoting.address import parse_address
@@ -72,9 +73,12 @@ def read_broker_conf(path: str | os.PathLike[str], defaults: Mapping[str, Any]) 
     """
     source = os.fspath(path)
     try:
-        data, warnings = without_byte_order_mark(Path(path).read_bytes(), source=source)
+        found = read_if_exists(source, limit=SMALL_FILE_BYTES)
     except OSError as error:
-        raise ConfigError(f"can't read {source}: {error.strerror or error}") from None
+        raise ConfigError(f"can't read {source}: {problem_with(source, error)}") from None
+    if found is None:
+        raise ConfigError(f"can't read {source}: {os.strerror(errno.ENOENT)}")
+    data, warnings = without_byte_order_mark(found, source=source)
     entries = list(entries_of(data.decode("iso-8859-1"), source=source))
     for warning in [*warnings, *misread_lines(data, source=source, known=_KNOWN)]:
         _log.warning("%s", warning)
@@ -155,7 +159,7 @@ def _value(what: str, text: str, default: object) -> object:
 
 
 def _check_address(what: str, host: str, port: str) -> None:
-    """Refuse what is no address, such as the placeholder of a guide, in the words of the file."""
+    """Refuse a value that is no address, such as the placeholder of a guide, in the words of the file."""
     try:
         parse_address(f"{host}:{port}")
     except ConfigError as error:

@@ -1,9 +1,9 @@
 """The requests that a broker sends to name servers, as values, without I/O.
 
-Build one, give it an `opaque`, encode it with `wire` and send it; the answers are in protocol.md 2.8 to 2.11.
-The caller must keep two rules of real name servers: one of 5.x refuses the first registration of a broker id
-if it has exactly one topic (trap T10), and it removes a broker when the connection of its latest registration
-closes (trap T23).
+Build one, give it an `opaque`, encode it with `wire` and send it; the answers are in protocol.md 2.8 to
+2.11. The caller must keep two rules of real name servers. A name server of 5.x refuses the first
+registration of a broker id if it has exactly one topic (trap T10). It removes a broker when the connection
+of its latest registration closes (trap T23).
 """
 
 from msgspec import structs

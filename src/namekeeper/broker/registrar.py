@@ -5,16 +5,17 @@ Each registrar has a client of its own: name servers remove a broker when its co
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Self
 
 from msgspec import structs
 
-from namekeeper.broker.broker_client import BrokerClient, make_broker_client
+from namekeeper.broker.broker_client import BrokerClient, make_broker_client, send_oneway
 from namekeeper.broker.fixed_rate import FixedRate, Sleep
-from namekeeper.broker.heartbeats import Heartbeats
 from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.broker.namesrv_sessions import NamesrvSessions, Started, split_addresses
+from namekeeper.broker.payload import broker_heartbeat_request
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.settings import MIN_PERIOD_MS, BrokerSettings
 from namekeeper.broker.system_topics import system_topics
@@ -24,13 +25,78 @@ from namekeeper.broker.topic_config_table import given_topics
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.messages.registration import BrokerHeartbeatRequestHeader
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.topic import TopicConfig
 from namekeeper.nsaddr import AddressServer
+from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["BrokerRegistrar"]
+__all__ = ["BrokerRegistrar", "Heartbeats"]
 
 _log = logging.getLogger("namekeeper.broker")
+
+
+class Heartbeats:
+    """Sends a heartbeat each second in acting-master mode (protocol.md 6.7).
+
+    A name server that fails to take a heartbeat does not delay the others, and gets the next one.
+    """
+
+    def __init__(
+        self,
+        client: BrokerClient,
+        namesrv_addrs: Callable[[], Sequence[str]],
+        state: Callable[[], BrokerState],
+    ) -> None:
+        """Take the client, and the functions that are called before each heartbeat.
+
+        Args:
+            client: sends them.
+            namesrv_addrs: returns the present name servers.
+            state: returns the present state of the broker.
+        """
+        self._client = client
+        self._namesrv_addrs = namesrv_addrs
+        self._state = state
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self, rate: FixedRate) -> None:
+        """Send at this rate until cancelled."""
+        try:
+            while True:
+                await rate.next()
+                self.beat()
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    def beat(self) -> None:
+        """Send a heartbeat to each name server, except to those whose last one is still being sent."""
+        request = _heartbeat(self._state())
+        for addr in self._namesrv_addrs():
+            if addr not in self._under_way:
+                task = asyncio.create_task(self._send(addr, request), name=f"heartbeat to {addr}")
+                self._under_way[addr] = task
+                task.add_done_callback(partial(self._ended, addr))
+
+    def _ended(self, addr: str, _task: asyncio.Task[None]) -> None:
+        self._under_way.pop(addr, None)
+
+    async def _send(self, addr: str, request: RemotingCommand) -> None:
+        try:
+            await send_oneway(self._client, addr, request, self._state().settings.send_heartbeat_timeout_ms)
+        except RemotingError:
+            return  # the next registration reports the failure
+
+
+def _heartbeat(state: BrokerState) -> RemotingCommand:
+    settings = state.settings
+    if settings.compatible_with_old_name_srv:
+        return state.query(state.data_version, oneway=True)
+    return broker_heartbeat_request(
+        BrokerHeartbeatRequestHeader(settings.cluster_name, settings.broker_addr, settings.broker_name)
+    )
 
 
 class BrokerRegistrar(SpelledNames, settings=BrokerSettings):
@@ -71,9 +137,9 @@ class BrokerRegistrar(SpelledNames, settings=BrokerSettings):
         self.topics = topics
         """The topics; change them through this registrar, so that name servers are informed."""
         self.master_addr: str | None = None
-        """Of a slave: the address of its master, by the last registration; None while there is none."""
+        """A slave's master: its address, by the last registration; None while there is none."""
         self.ha_server_addr: str | None = None
-        """Of a slave: the address at which that master lets it replicate; the last known one."""
+        """The last known address at which that master lets the slave replicate."""
         addrs = split_addresses(settings.namesrv_addr)
         if not addrs and not settings.address_server:
             raise ConfigError("no name server: set namesrv_addr to host:port;host:port, or address_server")

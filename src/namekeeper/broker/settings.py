@@ -79,7 +79,7 @@ class BrokerSettings(SpelledSettings, frozen=True, kw_only=True):
         unknown: Properties of a `broker.conf` that have no field here, as they are.
 
     Raises:
-        ConfigError: a value that can't work; says which and what to write.
+        ConfigError: a value that can't work; the message says which and what to write.
     """
 
     java_names: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -193,7 +193,7 @@ class BrokerSettings(SpelledSettings, frozen=True, kw_only=True):
             )
 
     def with_keys_from(self, environ: Mapping[str, str]) -> Self:
-        """These settings, with the keys that commands would take from an environment, if any.
+        """The same settings, with the keys that commands would take from an environment, if any.
 
         Raises:
             ConfigError: there is no secret key, or the file with the keys can't be read.

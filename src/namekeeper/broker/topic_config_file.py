@@ -50,14 +50,14 @@ class StoredTopics(Struct, frozen=True):
     unknown_of_topics: dict[str, dict[str, Any]] = {}
     """Topic -> members of its configuration that we don't know."""
     remarks: tuple[str, ...] = ()
-    """What was read otherwise than it may look, each with its line."""
+    """Members that were read otherwise than they may look, each with its line."""
 
 
 def parse_topics(data: bytes) -> StoredTopics:
     """Read the content of a `topics.json` of any release.
 
     Raises:
-        ValueError: it is none; says where.
+        ValueError: it is none; the message says where.
     """
     try:
         document = fastjson.loads(data)
@@ -115,7 +115,7 @@ class TopicConfigFile:
         self.was_broken: str | None = None
         """Why the `.bak` was used instead of the file, or nothing; None if the file was used."""
         self.used_instead = ""
-        """What was used then, in words."""
+        """The file that was used instead, in words."""
 
     def load(self) -> StoredTopics:
         """Read the file, or its `.bak` if there is no file or none that can be read, as a broker does.
@@ -124,7 +124,7 @@ class TopicConfigFile:
         next change would make it the `.bak`.
 
         Raises:
-            ConfigError: neither can be used; says what to do.
+            ConfigError: neither can be used; the message says what to do.
         """
         try:
             found = read_with_backup(self.path, parse_topics)
@@ -182,7 +182,7 @@ def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:
 
 
 def _remarks_on(key: str, config: TopicConfig, unknown: Collection[str]) -> Iterator[str]:
-    """What is odd about one topic: its member that looks misspelt, or its second name."""
+    """Yield oddities of one topic: a member that looks misspelt, or a second name."""
     if key != config.topic_name:
         yield f"topic {key[:_SHOWN]!r} has the topicName {config.topic_name[:_SHOWN]!r}, which counts"
     for name in unknown:
@@ -197,7 +197,7 @@ def _object(value: object, what: str) -> dict[str, Any]:
 
 
 def _in_words(members: dict[str, Any], error: ValueError) -> str:
-    """What is wrong with a member, with its name and value as they are written."""
+    """Describe the error of a member, with its name and value as they are written."""
     found = _MEMBER.search(str(error))
     if found is None:
         return str(error)

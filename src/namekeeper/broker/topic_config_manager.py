@@ -70,7 +70,7 @@ class TopicConfigManager(SpelledNames):
             clock: gives the time stamps of versions.
 
         Raises:
-            ConfigError: the file and its `.bak` can't be used, or not written; says what to do.
+            ConfigError: the file and its `.bak` can't be used, or not written; the message says what to do.
             TopicNameError: a name that can't be sent.
         """
         topics = given_topics(topics)

@@ -1,4 +1,4 @@
-"""What every mqadmin sub-command shares: options, the connection, answers of one or several name servers."""
+"""Shared by every mqadmin sub-command: options, the connection, answers of one or several name servers."""
 
 import asyncio
 import functools

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from namekeeper.admin.compare import Comparison, Difference, compare_snapshots
 from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
@@ -147,7 +148,7 @@ def _lasting(first: Comparison, again: Comparison) -> Comparison:
     """Return the second comparison with only the differences that the first one had too."""
     before = {(difference.part, difference.name, difference.detail) for difference in first.differences}
     lasting = [each for each in again.differences if (each.part, each.name, each.detail) in before]
-    return Comparison(again.a, again.b, lasting, again.compared, again.not_compared)
+    return msgspec.structs.replace(again, differences=lasting)
 
 
 def _of(addr: str, progress: Progress) -> Progress:
@@ -168,6 +169,9 @@ def _print(comparison: Comparison) -> None:
 
     for part, why in comparison.not_compared.items():
         note(f"note: {part} not compared: {why}")
+    if not comparison.share_brokers:
+        a, b = comparison.a, comparison.b
+        note(f"note: {a} and {b} share no broker address: they seem to serve different clusters")
     facts = sum(comparison.compared.values())
     if not comparison.differences:
         echo(f"{comparison.a} and {comparison.b} agree on {facts} facts.")

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,15 @@ from namekeeper.remoting.address import Address
 from namekeeper.remoting.credentials import Credentials
 from namekeeper.remoting.request_sender import RequestSender
 
+if TYPE_CHECKING:
+    from namekeeper.remoting.client import RemotingClient
+
 __all__ = [
     "PLAIN_CONNECTOR",
     "SENDER_OPTIONS",
     "Connector",
     "connection_options",
+    "open_client",
     "properties_of",
     "sender_options",
     "take_connection",
@@ -37,7 +41,7 @@ class Connector:
 
     open: Callable[[], AbstractAsyncContextManager[RequestSender]]
     tls_files: TlsFiles = NO_TLS_FILES
-    """Those of the options, for operators' pages."""
+    """TLS files of the options, for operators' pages."""
 
 
 def connection_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -84,7 +88,7 @@ def take_connector(context: click.Context, options: dict[str, Any]) -> Connector
     is_tls = options.pop("tls") or files != NO_TLS_FILES
     credentials = take_credentials(options, os.environ)
     given = context.find_object(Connector)
-    return given or Connector(lambda: _open_client(files if is_tls else None, credentials), files)
+    return given or Connector(lambda: open_client(files if is_tls else None, credentials), files)
 
 
 def properties_of(address: Address, connector: Connector) -> dict[str, str]:
@@ -103,9 +107,8 @@ async def _properties_of(address: Address, connector: Connector) -> dict[str, st
         return await get_namesrv_config(Namesrv(str(address), client))
 
 
-def _open_client(
-    files: TlsFiles | None, credentials: Credentials | None
-) -> AbstractAsyncContextManager[RequestSender]:
+def open_client(files: TlsFiles | None, credentials: Credentials | None) -> "RemotingClient":
+    """Return a client to enter: without files it speaks no TLS, without credentials it signs nothing."""
     from namekeeper.remoting.client import RemotingClient
     from namekeeper.remoting.signing import signing_hook
 
@@ -118,5 +121,5 @@ def _open_client(
     return RemotingClient(tls=tls, rpc_hook=hook)
 
 
-PLAIN_CONNECTOR = Connector(lambda: _open_client(None, None))
+PLAIN_CONNECTOR = Connector(lambda: open_client(None, None))
 """Without TLS and without signatures."""

@@ -1,18 +1,19 @@
-"""What `namekeeper console` shows, and whom it asks: journals, running name servers, a warehouse."""
+"""Sources of `namekeeper console`: journals, running name servers, a warehouse."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 
 from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.answers.source import JournalAnswers, PastAnswers
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.remote_journal import RemoteJournal
 from namekeeper.cli.spark import MakeSession, refusals
-from namekeeper.cli.warehouse import WarehouseSource
-from namekeeper.console.histories import FollowedSource, JournalHistory
-from namekeeper.console.live import LiveHistory
+from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.history.sources.journal import JournalSource
+from namekeeper.history.sources.running import RunningSource
+from namekeeper.history.sources.warehouse import WarehouseSource
 from namekeeper.http.asking_who_knows import ask_who_knows
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
@@ -24,9 +25,9 @@ __all__ = [
     "OperatorsPages",
     "WarehouseOfConsole",
     "addresses_in",
-    "journal_histories",
-    "live_histories",
+    "journal_source",
     "pages_in",
+    "running_source",
     "source_of_causes",
 ]
 
@@ -48,12 +49,12 @@ class OperatorsPages:
         return bool(self._pages)
 
     def who_knows(self, topic: str) -> dict[str, WhoKnows | RemotingError]:
-        """Who has asked for a topic since its last change, at each of them."""
+        """Return the clients that looked up a topic since its last change, at each name server."""
         answers = asyncio.run(ask_who_knows(self._pages, topic, token=self._token, tls=self._tls))
         return dict(zip(map(str, self._pages), answers, strict=True))
 
     def journals(self) -> list[FoundJournal]:
-        """Their journals as they are now.
+        """The journals of the name servers as they are now.
 
         Raises:
             JournalError: one can't be read.
@@ -72,19 +73,19 @@ class WarehouseOfConsole:
     def __init__(self, uri: str, session: MakeSession) -> None:
         self._uri, self._session = uri, session
 
-    def histories(self) -> Sequence[FollowedSource]:
-        """The histories of its name servers.
+    def history(self) -> WarehouseSource:
+        """The history of its name servers.
 
         Raises:
             CommandRefused: there is no warehouse, or no Spark to read it with.
         """
         with refusals():
-            from namekeeper.console.warehouse_history import warehouse_histories
+            from namekeeper.console.warehouse_history import warehouse_history
             from namekeeper.pipeline.answers.engines import open_tables
 
-            return warehouse_histories(open_tables(self._uri, self._session))
+            return warehouse_history(open_tables(self._uri, self._session))
 
-    def source(self) -> HistorySource:
+    def source(self) -> PastAnswers:
         """Where the cause of an error is found.
 
         Raises:
@@ -96,7 +97,7 @@ class WarehouseOfConsole:
             raise ConfigError(error.message) from error
 
 
-class _ShownWarehouse(WarehouseSource):
+class _ShownWarehouse(WarehouseAnswers):
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
         try:
             return super().evidence(topic, at)
@@ -106,7 +107,7 @@ class _ShownWarehouse(WarehouseSource):
 
 def source_of_causes(
     folders: Sequence[str], warehouse: WarehouseOfConsole | None, pages: OperatorsPages
-) -> Callable[[], HistorySource] | None:
+) -> Callable[[], PastAnswers] | None:
     """Where `why` finds causes: a warehouse, else journals in folders, else those that operators' pages give.
 
     None if there is none of them. The function raises a ConfigError or a JournalError for what can't be read.
@@ -114,12 +115,22 @@ def source_of_causes(
     if warehouse is not None:
         return warehouse.source
     if folders:
-        return lambda: JournalSource([*folders])
-    return (lambda: JournalSource(pages.journals())) if pages else None
+        return lambda: JournalAnswers([*folders])
+    return (lambda: JournalAnswers(pages.journals())) if pages else None
 
 
-def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
-    """The histories of running name servers, from now on.
+def journal_source(folders: Sequence[str]) -> JournalSource:
+    """The history of the journals in some folders.
+
+    Raises:
+        JournalError: a folder is not a journal, or can't be read.
+        ConfigError: two folders are of one name server.
+    """
+    return JournalSource(each for folder in folders for each in find_journals(folder))
+
+
+def running_source(lists: Sequence[str], connector: Connector, timeout_ms: int) -> RunningSource:
+    """The history of running name servers, from now on.
 
     Args:
         lists: their addresses, `host:port;host:port`.
@@ -129,7 +140,7 @@ def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) 
     Raises:
         ConfigError: an address can't be used.
     """
-    return [LiveHistory(addr, connector.open, timeout_ms) for addr in addresses_in(lists)]
+    return RunningSource(addresses_in(lists), connector.open, timeout_ms)
 
 
 def pages_in(lists: Sequence[str]) -> list[PageAddress]:
@@ -144,23 +155,3 @@ def pages_in(lists: Sequence[str]) -> list[PageAddress]:
 def addresses_in(lists: Sequence[str]) -> list[str]:
     """Each address of some lists once."""
     return list(dict.fromkeys(str(address) for text in lists for address in parse_addresses(text)))
-
-
-def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
-    """The histories in some folders.
-
-    Raises:
-        JournalError: a folder is not a journal, or can't be read.
-        ConfigError: two folders are of one name server.
-    """
-    sources: dict[str, JournalHistory] = {}
-    found_at: dict[str, FoundJournal] = {}
-    for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
-        source = JournalHistory(found)
-        namesrv = source.followed.versions.namesrv
-        if namesrv in sources:
-            raise ConfigError(
-                f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
-            )
-        sources[namesrv], found_at[namesrv] = source, found
-    return list(sources.values())

@@ -55,7 +55,7 @@ class BadUsage(click.UsageError):
 
 
 class RefusedUsage(BadUsage):
-    """The same for a command that has 1 as an answer; ends with 2."""
+    """A bad command line for a command that has 1 as an answer; ends with 2."""
 
     exit_code = EXIT_REFUSED
 

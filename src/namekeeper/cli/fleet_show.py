@@ -1,4 +1,4 @@
-"""What `namekeeper fleet` prints while it runs: a line for each action, and a bar on a terminal."""
+"""Output of `namekeeper fleet` while it runs: a line for each action, and a bar on a terminal."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -111,7 +111,7 @@ class FleetShow:
 
 
 def describe(action: Action, names: Mapping[str, str]) -> str:
-    """Return what an action is in words; `names` says who is at a broker's address."""
+    """Return an action in words; `names` has the name of the broker at each address."""
     fields = structs.asdict(action).items()
     values = {name: names.get(value, value) if isinstance(value, str) else value for name, value in fields}
     return _TEXTS[type(action)].format(**values)

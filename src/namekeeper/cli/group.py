@@ -41,7 +41,9 @@ COMMANDS: Commands = {
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),
+    "observe": ("commands.observe:observe", "Keep journals of name servers that are not ours."),
     "history": ("commands.history:history", "Every change of a topic, broker or address."),
+    "undo": ("commands.undo:undo", "Restore what a mistake changed."),
     "completion": ("commands.completion:completion", "What a shell needs to complete commands."),
     "demo": (
         "demo.command:demo",

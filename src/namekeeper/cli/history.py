@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from namekeeper.answers.evidence import DAY_MS
-from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
+from namekeeper.answers.source import JournalAnswers, PastAnswers, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
@@ -32,6 +32,7 @@ __all__ = [
     "history_source_options",
     "shown_reading",
     "take_instant",
+    "take_sender",
     "take_source",
     "take_zone",
     "zone_option",
@@ -158,7 +159,7 @@ def take_source(
     *,
     namesrv: str | None = None,
     back_ms: int = DAY_MS,
-) -> HistorySource:
+) -> PastAnswers:
     """The source of the answers: a warehouse, or journals; by default those of this host.
 
     Raises:
@@ -174,15 +175,15 @@ def take_source(
             "give either --warehouse URI, or journals by --journal DIR, -c FILE, -n or --http HOST:PORT"
         )
     if warehouse is None:
-        here, others = journals_here(addresses, _connector())
+        here, others = journals_here(addresses, take_sender())
         found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
         if config_files or not found:
-            here, others = journals_by_default(config_files, _connector)
+            here, others = journals_by_default(config_files, take_sender)
             found += [*here, *_remote_journals((), others)]
-        return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
-    from namekeeper.cli.warehouse import WarehouseSource
+        return JournalAnswers(found, namesrv, back_ms=back_ms, progress=progress)
+    from namekeeper.cli.warehouse import WarehouseAnswers
 
-    return WarehouseSource(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
+    return WarehouseAnswers(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
 
 
 def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[FoundJournal]:
@@ -192,7 +193,7 @@ def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[Fo
     from namekeeper.cli.remote_journal import RemoteJournal, pages_of
 
     meta = click.get_current_context().meta
-    connector = _connector()
+    connector = take_sender()
     known: dict[PageAddress, RemoteJournal] = meta.setdefault(_REMOTE, {})
     named = [page for text in pages for page in parse_page_addresses(text)]
     found = list(dict.fromkeys([*named, *(pages_of(address, connector) for address in others)]))
@@ -203,8 +204,8 @@ def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[Fo
     return [journal.found() for journal in known.values()]
 
 
-def _connector() -> Connector:
-    """How name servers are reached, by the options of the command."""
+def take_sender() -> Connector:
+    """How name servers are reached, by the options of `history_source_options`."""
     context = click.get_current_context()
     return take_connector(context, dict(context.meta[_SENDER_OPTIONS]))
 

@@ -45,7 +45,7 @@ JAVA_SWITCHES = {
     **dict.fromkeys(("-h", "--help"), "help"),
     **dict.fromkeys(("-p", "--printConfigItem"), "print"),
 }
-"""Its other options."""
+"""Options of Java's mqnamesrv without a value."""
 
 
 _NO_HOME = "~"
@@ -95,7 +95,7 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
 
 
 def _about_names(settings: NamesrvSettings) -> list[str]:
-    """What nobody can use of the addresses and names that others have to give back as they are."""
+    """Return problems of addresses and names that clients have to repeat literally."""
     found = _about_addresses(settings)
     if settings.http_host_names:
         from namekeeper.http.doors import problem_with_host_name
@@ -106,7 +106,7 @@ def _about_names(settings: NamesrvSettings) -> list[str]:
 
 
 def _about_addresses(settings: NamesrvSettings) -> list[str]:
-    """What clients can't use of the address list that they are given: they take it literally."""
+    """Return problems of the address list, which clients take literally."""
     given = settings.address_server_list
     if not given:
         return []

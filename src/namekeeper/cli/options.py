@@ -27,7 +27,7 @@ def parse_options(
     """Options by their keys; of one that is given twice the last value counts; other words are ignored.
 
     Args:
-        arguments: What was typed.
+        arguments: The words that were typed.
         with_value: Key of each option that has a value, by each of its names.
         without_value: The same for switches; they are "true" unless `=false` or another word after `=`, or
             the word `false` behind them, says otherwise.
@@ -53,7 +53,7 @@ def read_options(
     the same with one dash, the beginning of a long name if it fits one option only, and switches in one word.
 
     Args:
-        arguments: What was typed.
+        arguments: The words that were typed.
         with_value: Key of each option that has a value, by each of its names, `-n` or `--name`.
         without_value: The same for switches.
         truths: Words that are the value of a switch if they follow it.

@@ -24,7 +24,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 ADDRESSES = ("-n", "--namesrvAddr")
 """Names of the option for the addresses of name servers, as Java has them."""
 OLD_ADDRESSES = ("--namesrv-addr",)
-"""Its earlier names."""
+"""Earlier names of the option for the addresses."""
 
 
 class Option(click.Option):

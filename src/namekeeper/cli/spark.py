@@ -1,4 +1,4 @@
-"""What the commands that use Spark share: its options, the session, what it refuses, how far it is."""
+"""Shared by commands that use Spark: its options, the session, refusals, progress."""
 
 import functools
 import re

@@ -72,7 +72,7 @@ def take_tls_files(options: dict[str, Any]) -> TlsFiles:
 
 
 def pages_tls(files: TlsFiles, pages: Iterable[PageAddress]) -> "ClientTls | None":
-    """The TLS of operators' pages; None if none of them speaks TLS.
+    """The TLS of operators' pages; None if no page speaks TLS.
 
     Raises:
         ConfigError: the files can't be used.

@@ -1,4 +1,4 @@
-"""What `namekeeper journal verify` prints: the causes first, equal problems in groups, few lines."""
+"""Output of `namekeeper journal verify`: the causes first, equal problems in groups, few lines."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -71,7 +71,7 @@ def _boots(report: VerifyReport) -> Iterator[str]:
 
 
 def _notable(boots: Sequence[BootReport]) -> list[BootReport]:
-    return [boot for boot in boots if boot.lost_records or not boot.is_stopped or boot is boots[-1]]
+    return [boot for boot in boots if boot.lost_records or not boot.ends_as_it_should or boot is boots[-1]]
 
 
 def _about(boot: BootReport, *, is_open: bool) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _about(boot: BootReport, *, is_open: bool) -> Iterator[str]:
     records = f"seq {boot.first_seq} to {boot.last_seq}, {shown_count(boot.records, 'record')}, {checkpoints}"
     yield f"boot {boot.boot} ({began}): {records}"
     yield from _first([f"  lost: seq {first} to {last}" for first, last in boot.holes], "range")
-    if not boot.is_stopped and not is_open:
+    if not boot.ends_as_it_should and not is_open:
         yield f"  it did not stop in an orderly way: records after seq {boot.last_seq} may be lost"
 
 

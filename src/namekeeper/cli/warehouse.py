@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.audit import EVERY_REQUEST, AuditEntry, AuditQuery, audit_from_rows
 from namekeeper.answers.evidence import DAY_MS, Evidence
-from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts
+from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts, uncertain_from_facts
 from namekeeper.answers.from_rows import route_from_rows, state_from_rows
-from namekeeper.answers.render import RouteAt
-from namekeeper.answers.row_changes import HistoryEvent
+from namekeeper.answers.render import RouteAt, UncertainChange
 from namekeeper.answers.source import HeldAt, SourceProgress
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
+from namekeeper.history.rows import HistoryEvent
 from namekeeper.journal.reading.coverage import Knowledge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["WarehouseSource"]
+__all__ = ["WarehouseAnswers"]
 
 
-class WarehouseSource:
-    """A warehouse; a `HistorySource`.
+class WarehouseAnswers:
+    """A warehouse; it gives `PastAnswers`.
 
     Args:
         uri: where it is.
@@ -62,7 +62,7 @@ class WarehouseSource:
         return list(self._ends())
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
-        """All that one of them held at an instant; None is its end."""
+        """All that one of the name servers held at an instant; None is its end."""
         with refusals():
             from namekeeper.pipeline.answers.topics import held_rows
 
@@ -88,6 +88,7 @@ class WarehouseSource:
                 for each in route_rows(self._tables, topic, instant, self._namesrv)
                 if instants[each.namesrv] == instant
             ]
+        uncertain = {} if at is None else self._uncertain_changes(topic, at)
         return [
             RouteAt(
                 each.namesrv,
@@ -95,12 +96,13 @@ class WarehouseSource:
                 Knowledge(each.knowledge),
                 each.knows_up_to,
                 route_from_rows(topic, each.tables) if each.knowledge == Knowledge.KNOWN else None,
+                uncertain.get(each.namesrv, ()),
             )
             for instant, each in sorted(found, key=lambda pair: pair[1].namesrv)
         ]
 
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
-        """What is known of a topic at each name server.
+        """Return the known facts of a topic at each name server.
 
         Raises:
             ConfigError: nobody of the name that is wanted is there.
@@ -108,10 +110,16 @@ class WarehouseSource:
         ends = self._ends()
         instants = ends if at is None else dict.fromkeys(ends, at)
         since, until = min(instants.values()) - self._back_ms, max(instants.values()) + AROUND_MS
+        if at is not None:
+            until = max(until, self._uncertain_until(at) or until)
         found = self._evidence(topic, since, until, ends)
         again = max((one.unknown_until(instants[one.namesrv]) or 0 for one in found), default=0)
         if again > until:  # what is known then is a part of the answer
             until = again
+            found = self._evidence(topic, since, until, ends)
+        needed = min((one.needed_from(instants[one.namesrv]) for one in found), default=since)
+        if needed < since:
+            since = needed
             found = self._evidence(topic, since, until, ends)
         behind = {one.namesrv for one in found if not one.shows_cause(instants[one.namesrv])}
         if not behind:
@@ -119,7 +127,8 @@ class WarehouseSource:
         earlier, later = self._recorded_times(topic, {name: instants[name] for name in behind})
         if earlier is None and later is None:
             return found
-        found = self._evidence(topic, min(since, earlier or since), max(until, later or until), ends)
+        begin = since if earlier is None else min(since, earlier - DAY_MS)
+        found = self._evidence(topic, begin, max(until, later or until), ends)
         if earlier is None or all(one.shows_cause(instants[one.namesrv]) for one in found):
             return found
         return self._evidence(topic, 0, max(until, later or until), ends)
@@ -140,7 +149,7 @@ class WarehouseSource:
         return changes_from_facts(name, found.tables, found.bases, begin_at, end_at)
 
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
-        """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`.
+        """Return requests that rules decided on, or that were refused, after `begin_at`, up to `end_at`.
 
         Raises:
             ConfigError: the warehouse holds no journal.
@@ -181,6 +190,24 @@ class WarehouseSource:
             found = recorded_for_why(self._tables, topic, since, until, self._namesrv)
         return evidence_from_facts(topic, found.tables, found.bases, ends)
 
+    def _uncertain_changes(self, topic: str, at: int) -> Mapping[str, Sequence[UncertainChange]]:
+        """Name server -> the changes of a route that may have happened before a time or after it."""
+        until = self._uncertain_until(at)
+        if until is None:
+            return {}
+        with refusals():
+            from namekeeper.pipeline.answers.recorded import recorded
+
+            found = recorded(self._tables, topic, at, until, self._namesrv)
+        return uncertain_from_facts(topic, found.tables, found.bases, at)
+
+    def _uncertain_until(self, at: int) -> int | None:
+        """The end of the last window of an observed change around a time; None: the time is in no window."""
+        with refusals():
+            from namekeeper.pipeline.answers.topics import uncertain_until
+
+            return uncertain_until(self._tables, at, self._namesrv)
+
     def _recorded_times(self, topic: str, instants: Mapping[str, int]) -> tuple[int | None, int | None]:
         """When something was recorded of a topic: the last time before an instant, the first one after it.
 
@@ -205,7 +232,7 @@ class WarehouseSource:
 
 
 def _shown(session: MakeSession, progress: SourceProgress | None) -> MakeSession:
-    """The same, and the user sees that Spark starts."""
+    """The same function, which also shows the user that Spark starts."""
     if progress is None:
         return session
 

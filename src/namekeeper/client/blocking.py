@@ -33,7 +33,7 @@ __all__ = ["BlockingClient", "BlockingConsumer", "BlockingEvents", "BlockingProd
 T = TypeVar("T")
 
 GRACE_SECONDS = 5.0
-"""Added to the limits of a call's look-ups, for a busy machine."""
+"""Added to the limits of a call's lookups, for a busy machine."""
 LOOK_UPS = 2
 """A call makes two at most: of the topic, and of the template if the topic doesn't exist."""
 
@@ -320,7 +320,7 @@ class BlockingConsumer(SpelledNames):
 
     @property
     def subscription(self) -> dict[str, SubscriptionData]:
-        """Topic -> what it wants of it."""
+        """Topic -> the messages that the group wants."""
         return dict(self._consumer().subscription)
 
     def unregister(self) -> None:

@@ -45,7 +45,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         poll_name_server_interval_ms: Interval at which the route of each topic is looked up.
         heartbeat_broker_interval_ms: Interval at which brokers that are in no route any more are
             forgotten.
-        mq_client_api_timeout_ms: Time limit of one look-up, however many name servers are asked.
+        mq_client_api_timeout_ms: Time limit of one lookup, for any number of name servers.
         connect_timeout_ms: Time limit of one connection.
         route_cache_path: A file that keeps the last known routes: with it a client can start while every
             name server is down.
@@ -105,7 +105,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         return given
 
     def with_keys_from(self, environ: Mapping[str, str]) -> Self:
-        """These settings, with the keys that commands would take from an environment, if any.
+        """The same settings, with the keys that commands would take from an environment, if any.
 
         Raises:
             ConfigError: there is no secret key, or the file with the keys can't be read.

@@ -30,7 +30,7 @@ class UpdateRoute(Protocol):
     def __call__(
         self, topic: str, *, is_default: bool = False, producer: "Producer | None" = None
     ) -> Awaitable[bool]:
-        """Ask a name server for the route; say whether anything changed."""
+        """Ask a name server for the route; return whether anything changed."""
         ...
 
 
@@ -95,7 +95,7 @@ class Producer(SpelledNames):
         """Return the queues of a topic, in the order in which they take turns.
 
         Raises:
-            NoRouteError: there is none; says why.
+            NoRouteError: there is none; the message says why.
         """
         return publish_queues_of(topic, await self.try_to_find_topic_publish_info(topic))
 
@@ -141,7 +141,7 @@ class Consumer(SpelledNames):
         self.consumer_group = consumer_group
         self._now_ms = now_ms
         self.subscription: dict[str, SubscriptionData] = {}
-        """Topic -> what it wants of it, in the order of their subscription."""
+        """Topic -> the messages that the group wants, in the order of subscription."""
         self.topic_subscribe_info_table: dict[str, frozenset[MessageQueue]] = {}
         """The queues of those topics that have a route; all are kept fresh."""
         self._update_route = update_route

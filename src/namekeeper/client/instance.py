@@ -51,7 +51,7 @@ class MQClientInstance(SpelledNames, settings=ClientConfig):
         environ: read for NAMESRV_ADDR; the process's own unless given.
 
     Raises:
-        ConfigError: no name server is configured, or the list is malformed; says what to write.
+        ConfigError: no name server is configured, or the list is malformed; the message says what to write.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class MQClientInstance(SpelledNames, settings=ClientConfig):
     ) -> None:
         self.config = ClientConfig.of(config)
         self.tables = ClientTables()
-        """Its tables; callers may read but not change them."""
+        """The client's tables; callers may read but not change them."""
         addrs, url = name_servers_of(self.config, environ)
         self._timing = timing or Timing()
         self._clock = self._timing.clock
@@ -197,7 +197,7 @@ class MQClientInstance(SpelledNames, settings=ClientConfig):
     async def update_topic_route_info_from_name_server(
         self, topic: str, *, is_default: bool = False, producer: Producer | None = None
     ) -> bool:
-        """Ask a name server for a topic's route now; say whether anything changed.
+        """Ask a name server for a topic's route now; return whether anything changed.
 
         Args:
             topic: its name.
@@ -263,7 +263,7 @@ class MQClientInstance(SpelledNames, settings=ClientConfig):
         """Return the queues that may be sent to, in their order.
 
         Raises:
-            NoRouteError: there is none; says why. Otherwise like `topic_route`.
+            NoRouteError: there is none; the message says why. Otherwise like `topic_route`.
         """
         return publish_queues_of(topic, topic_publish_info(topic, await self.topic_route(topic)))
 
@@ -293,8 +293,8 @@ class MQClientInstance(SpelledNames, settings=ClientConfig):
     def events(self, *topics: str) -> EventStream:
         """Open a stream of events of these topics, which are kept fresh while it is open, or of all topics.
 
-        It gives the events from now on; it is an async iterator and an async context manager. Topics that
-        were never asked for are asked for at once, if the client is entered.
+        The stream gives later events; it is an async iterator and an async context manager. If the client is
+        entered, it looks up topics at once that it has not looked up before.
 
         Raises:
             TopicNameError: no topic can have such a name.

@@ -1,6 +1,6 @@
 """Asks name servers: the chosen one first, the others when it fails or is slow (protocol.md 7.2).
 
-One look-up has one deadline. After a failure the next name server is asked at once. A name server that does
+One lookup has one deadline. After a failure the next name server is asked at once. A name server that does
 not answer gets its share of the time left; then the next is asked too, and the first good answer counts.
 So one dead name server of two costs time and no answer; Java's client fails instead.
 """
@@ -27,7 +27,7 @@ class NamesrvChoice:
         self._rng = rng
         self._counter = rng.randrange(999)
         self.addrs: tuple[str, ...] = ()
-        """In a random order, so that clients spread over the name servers."""
+        """The addresses in a random order, so that clients spread over the name servers."""
         self.chosen: str | None = None
 
     def update(self, addrs: Iterable[str]) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class NamesrvChoice:
         return removed
 
     def candidates(self) -> tuple[str, ...]:
-        """Return the chosen one, then the others in order; choose one if none is chosen."""
+        """Return the chosen name server, then the others in order; choose one if none is chosen."""
         if not self.addrs:
             return ()
         if self.chosen is None:
@@ -81,7 +81,7 @@ class Answered(Struct, Generic[T], frozen=True):
 
 
 class NamesrvStatus(Struct, frozen=True):
-    """What this client knows of one name server."""
+    """The state of one name server, as this client sees it."""
 
     addr: str
     is_chosen: bool
@@ -174,7 +174,7 @@ class NameServers:
     async def ask_each(
         self, addrs: Iterable[str], question: Question[T], *, timeout_ms: int
     ) -> tuple[list[Answered[T]], dict[str, RemotingError]]:
-        """Ask several at once; return the good answers, and the errors of the others by address."""
+        """Ask several name servers at once; return the good answers, and the errors by address."""
         tasks = {_start(question, addr, timeout_ms / 1000): addr for addr in addrs}
         failures: dict[str, RemotingError] = {}
         try:

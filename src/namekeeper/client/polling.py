@@ -16,7 +16,7 @@ __all__ = ["CONCURRENCY", "FIRST_DELAY_SECONDS", "Poller", "Sleep", "Timing"]
 FIRST_DELAY_SECONDS = 0.01
 """As in Java."""
 CONCURRENCY = 16
-"""Look-ups under way at once."""
+"""Lookups under way at once."""
 SLICE = 16
 """Topics that are looked up without a pause; most programs have no more."""
 SLICES = 200
@@ -62,7 +62,7 @@ class Poller:
             topics: what to keep fresh; may name one twice.
             update: updates one topic.
             was_asked: whether a topic was looked up before.
-            interval_seconds: from the begin of a round to that of the next.
+            interval_seconds: from the start of a round to that of the next.
             timing: clock, waiting and randomness.
         """
         self._topics = topics

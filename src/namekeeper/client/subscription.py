@@ -1,4 +1,4 @@
-"""What a consumer wants of a topic, as brokers get it: Java's SubscriptionData and FilterAPI."""
+"""The subscription of a consumer to a topic, as brokers get it: Java's SubscriptionData and FilterAPI."""
 
 from msgspec import Struct
 
@@ -17,13 +17,13 @@ class SubscriptionData(Struct, frozen=True, rename="camel", metaclass=SpelledStr
     """A subscription; encodes as JSON with the names of Java's members."""
 
     topic: str
-    """Its name."""
+    """Name of the topic."""
     sub_string: str = SUB_ALL
     """The expression: `*`, tags as `a || b`, or SQL."""
     tags_set: frozenset[str] = frozenset()
     """The tags of a TAG expression; empty for `*`."""
     code_set: frozenset[int] = frozenset()
-    """Their hash codes, by which brokers filter."""
+    """Hash codes of the tags, by which brokers filter."""
     sub_version: int = 0
     """Time of the subscription in ms: of two that differ, brokers use the newer."""
     expression_type: str = TAG

@@ -1,4 +1,4 @@
-"""What both the name server and the pipeline use; it imports the standard library only.
+"""Shared by the name server and the pipeline; imports the standard library only.
 
 The pipeline runs on clusters from one zip without the rest of the package. This package is in that zip.
 """

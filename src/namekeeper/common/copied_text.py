@@ -25,7 +25,7 @@ _PROPERTY = re.compile(r"\s*[\w.\-]+\s*=")
 
 
 def advice_for_toml(line: str, problem: str) -> str:
-    """What to write instead of a line that a reader of TOML refused; empty if nothing is recognised.
+    """Return a correction of a line that a reader of TOML refused; empty if nothing is recognised.
 
     Args:
         line: the one that the reader stopped at.
@@ -44,7 +44,7 @@ def advice_for_toml(line: str, problem: str) -> str:
 
 
 def advice_for_json(text: str, line: str) -> str:
-    """What to write instead of a line that a reader of JSON refused; empty if nothing is recognised.
+    """Return a correction of a line that a reader of JSON refused; empty if nothing is recognised.
 
     Args:
         text: the whole text.
@@ -64,7 +64,7 @@ def advice_for_json(text: str, line: str) -> str:
 
 
 def remarks_on_json(data: bytes) -> list[str]:
-    """What RocketMQ's reader of JSON takes in a text, and most others refuse: one line for each kind.
+    """Return what RocketMQ's reader of JSON takes in a text and most others refuse, a line for each kind.
 
     Args:
         data: a file that could be read.
@@ -101,7 +101,7 @@ def _members(repeated: list[str], pairs: list[tuple[str, object]]) -> dict[str, 
 
 
 def _why_not_strict(text: str, at: int) -> str:
-    """What a strict reader stopped at."""
+    """Describe the text at which a strict reader stopped."""
     rest = text[at:].lstrip() or text[:at].rstrip()[-1:]
     before = text[:at].rstrip()[-1:]
     if rest.startswith("'"):

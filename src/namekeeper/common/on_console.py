@@ -1,4 +1,4 @@
-"""The mark of log lines that whoever starts a server by hand shall see: they go to stderr, too."""
+"""The mark of log lines that also go to stderr, for users who start a server manually."""
 
 __all__ = ["ON_CONSOLE", "is_on_console"]
 

@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text of several lines that we laid out: line ends and tabs stay."""
+    """A text of several lines that we laid out, made harmless: line ends and tabs stay."""
     if text.isprintable():
         return text
     return "".join(part if part in {"\n", "\t"} else printable(part) for part in _LAYOUT.split(text))

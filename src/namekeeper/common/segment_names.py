@@ -1,4 +1,4 @@
-"""What the name of a journal's segment looks like (journal/contract/v1.json)."""
+"""The form of the name of a journal's segment (journal/contract/v1.json)."""
 
 import re
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 __all__ = ["SORTED_SLICE", "run_slices", "sorted_in_slices"]
 
 SORTED_SLICE = 1_000
-"""Texts that are sorted, or put into their range, in one slice: some 300 microseconds."""
+"""Texts that are sorted, or put into their range, in one slice: about 300 microseconds."""
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ _ELSEWHERE = {
     "start": "it starts with a `with` or `async with` statement",
     "destroy": "did you mean close?",
 }
-"""What does the work of a method of Java's that has no similar name here."""
+"""Names that do the work of a method of Java's without a similar name here."""
 
 
 class SpelledNames:

@@ -16,7 +16,7 @@ NAMESRV_ADDR: Final = "rocketmq.namesrv.addr"
 _OF_SCRIPTS = ("JAVA_OPT", "JAVA_OPT_EXT")
 """Scripts paste these into the command line, where quotes are characters like any other."""
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", *_OF_SCRIPTS, "_JAVA_OPTIONS")
-"""In the order in which Java reads them: the last value of a property counts."""
+"""Environment variables in the order in which Java reads them: the last value of a property counts."""
 
 _INSTEAD = {
     "rmq.logback.configurationFile": "see the properties that begin with log",

@@ -13,7 +13,7 @@ from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
 from namekeeper.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ipaddress import IPv4Network, IPv6Network
+    from namekeeper.common.networks import IpNetwork
 
 __all__ = [
     "SPEC_OF_NAME",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 SPEC_OF_NAME: Mapping[str, Spec] = {**SPECS, **{alias: SPECS[name] for alias, name in ALIASES.items()}}
-"""What every name in a file means, Java's system properties included."""
+"""The property of every name in a file, Java's system properties included."""
 
 _VARIABLES = frozenset(spec.variable for spec in SPECS.values())
 _PREFIX = "NAMEKEEPER_"
@@ -112,7 +112,7 @@ def parse_list(text: str) -> list[str]:
     return text.replace(",", " ").replace(";", " ").split()
 
 
-def parse_networks(name: str, text: str) -> tuple["IPv4Network | IPv6Network", ...]:
+def parse_networks(name: str, text: str) -> tuple["IpNetwork", ...]:
     """Read a list of networks separated by commas, semicolons or blanks; a single address is one too.
 
     Args:
@@ -125,12 +125,12 @@ def parse_networks(name: str, text: str) -> tuple["IPv4Network | IPv6Network", .
     parts = parse_list(text)
     if not parts:
         return ()
-    from ipaddress import ip_network
+    from namekeeper.common.networks import parse_network  # ipaddress is slow to import
 
     try:
-        return tuple(ip_network(part) for part in parts)
+        return tuple(map(parse_network, parts))
     except ValueError as error:
-        raise ConfigError(f"{name}={text}: {error}; write e.g. 10.0.0.0/8,fd00::/8") from None
+        raise ConfigError(f"{name}={text}: {error}") from None
 
 
 def _near_miss(name: str) -> list[str]:

@@ -55,7 +55,7 @@ def misread_lines(data: bytes, *, source: str, known: Container[str] = SPEC_OF_N
 
 
 def _hints(entry: PropertyEntry, known: Container[str]) -> Iterator[str]:
-    """What looks wrong in a line, the most telling first."""
+    """Yield what looks wrong in a line, the clearest problem first."""
     if not entry.key:
         yield "there is no name before the value: write name=value"
         return

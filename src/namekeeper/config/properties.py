@@ -44,12 +44,12 @@ class PropertyEntry(NamedTuple):
     """Number of its first line."""
     key: str
     separator: str
-    """What stands between name and value: `=` or `:` with blanks, blanks alone, or nothing."""
+    """The text between name and value: `=` or `:` with blanks, blanks alone, or nothing."""
     value: str
     raw_value: str
     """The value with its escapes."""
     swallowed: str
-    """The name that the next line begins with if a backslash at the end makes it a part of this entry."""
+    """Name at the start of the next line, if a backslash joins that line to this entry; else empty."""
 
 
 def parse_properties(data: bytes | str, *, source: str = "properties") -> dict[str, str]:
@@ -120,7 +120,7 @@ def escape_value(value: str) -> str:
 def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
     """Join continued lines, leave out blank lines and comments.
 
-    Each comes with the number of its first line, and the name that a line which was joined to it begins with.
+    Returns the number of the first line, the joined line, and `PropertyEntry.swallowed`.
     """
     natural = iter(enumerate(_LINE_END.split(text), 1))
     for number, line in natural:

@@ -51,11 +51,11 @@ Unknown names are kept, shown by request 319 and written back. A name that looks
 the properties that may have been meant, and so does a variable that begins with `NAMEKEEPER_` and is none of
 ours.
 
-Request 318 (`mqadmin updateNamesrvConfig`) is refused unless `allowConfigUpdate` is true, and always for
-what is not marked *update* below, for names ending in `path`, `file`, `dir`, `root`, `home` and the
-like, and for those in `configBlackList`. What it changes is written to `configStorePath`: the keys that
-were there and those that changed, but no defaults and no flags. *live* means that a change has an effect
-at once; the others have it from the next start on.
+The server refuses request 318 (`mqadmin updateNamesrvConfig`) unless `allowConfigUpdate` is true, and always
+for properties that are not marked *update* below, for names ending in `path`, `file`, `dir`, `root`, `home`
+and the like, and for those in `configBlackList`. The server writes the changes to `configStorePath`: the
+keys that were there and those that changed, but no defaults and no flags. *live* means that a change has an
+effect at once; other properties take effect at the next start.
 
 A property marked *inert* has no counterpart in this server. It is accepted, shown and kept, so that
 existing files work.

@@ -31,7 +31,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     ] = ""
     front: Annotated[
         str,
-        Property("What answers known look-ups; auto: `native` (namekeeper-front) if it is installed",
+        Property("What answers cached lookups; auto: `native` (namekeeper-front) if it is installed",
                  _OURS, choices=("auto", "python", "native"), remote=False),
     ] = "auto"  # fmt: skip
     front_threads: Annotated[
@@ -159,7 +159,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     lookup_cache_bytes: Annotated[
         int,
         Property(
-            "Memory for known look-ups, and once more for those of the native front; 0: none",
+            "Memory for cached lookups, and once more for those of the native front; 0: none",
             _OURS,
             "bytes",
             low=0,
@@ -197,7 +197,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     http_tls_need_client_auth: Annotated[
         str,
         Property(
-            "Whether who asks for a page shows a certificate, of the authorities in"
+            "Whether the client of a page shows a certificate, of the authorities in"
             " `tls.server.trustCertPath`; access rules can name it",
             _OURS, choices=("none", "optional", "require"), remote=False,
         ),
@@ -209,7 +209,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     remember_lookups: Annotated[
         bool,
         Property(
-            "Remember what each connection looked up, for `namekeeper who-knows`; look-ups are then served"
+            "Remember what each connection looked up, for `namekeeper who-knows`; lookups are then served"
             " without the cache and the native front", _OURS, remote=False,
         ),
     ] = False  # fmt: skip

@@ -13,7 +13,7 @@ __all__ = ["SpelledSettings"]
 
 
 class SpelledSettings(Struct, frozen=True, metaclass=SpelledStruct):
-    """The base of settings that people write by hand."""
+    """The base of settings that people write."""
 
     java_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Java's name -> ours, where they differ by more than the spelling."""

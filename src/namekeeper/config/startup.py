@@ -22,7 +22,7 @@ from namekeeper.errors import ConfigError
 __all__ = ["Startup", "boot_line", "make_startup", "with_tls_file"]
 
 _WHEN_EMPTY = {"bindAddress": "127.0.0.1"}
-"""What an empty value means for Java, where that is not the default."""
+"""Meanings of an empty value for Java, where that is not the default."""
 
 
 class Startup(Struct, frozen=True, kw_only=True):

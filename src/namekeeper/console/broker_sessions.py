@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from namekeeper.answers.row_changes import HistoryEvent, Key, Values, What
-from namekeeper.answers.row_versions import PeriodState, RowVersions, StatePeriod
 from namekeeper.console.subjects import keys_of_broker
+from namekeeper.history.history import History, PeriodState, StatePeriod
+from namekeeper.history.rows import HistoryEvent, LiveKey, RowVersion, What
+from namekeeper.journal.contract.record import BrokerLive
 
 __all__ = ["FLAPS_FROM", "WAS_THERE", "broker_absences", "broker_sessions"]
 
@@ -15,13 +16,13 @@ HOUR_MS = 3_600_000
 FLAPS_FROM = 2
 """A broker that went so often within an hour flaps."""
 WAS_THERE = "was_there"
-"""What a session began by that the first complete checkpoint shows: it began before what is known."""
+"""The cause of a session that the first complete checkpoint shows: it began before the known time."""
 _NOT_GONE = frozenset({PeriodState.STOPPED, PeriodState.UNKNOWN})
 """Ends of a session that say nothing of the broker: its name server stopped, or records were lost."""
 _NOT_ENDED: Mapping[str, Any] = {"until": None, "to_cause": "", "to_peer": "", "to_closed_by": ""}
 
 
-def broker_sessions(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
+def broker_sessions(histories: Sequence[History], name: str) -> list[dict[str, Any]]:
     """The sessions of a broker, by name or address, at each name server, newest first.
 
     An open session has no `until`; `knows_up_to` says how far it is known. `away_ms` is how long the broker
@@ -50,7 +51,7 @@ def broker_absences(sessions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _absences(sessions: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Of one address at one name server; its sessions are given newest first."""
+    """The absences of one address at one name server; its sessions are given newest first."""
     last = sessions[0]
     is_away = last["away_after_ms"] is not None
     away = [(last["until"], last["away_after_ms"])] if is_away else []
@@ -70,51 +71,62 @@ def _absences(sessions: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _with_absences(versions: RowVersions, sessions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _with_absences(history: History, sessions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The same sessions of one address, oldest first, each with how long it was away before or after."""
     all_of_them = list(sessions)
     for before, session in zip([None, *all_of_them], all_of_them, strict=False):
-        away_ms = None if before is None else _away_ms(versions, before, session["since"])
+        away_ms = None if before is None else _away_ms(history, before, session["since"])
         after_ms = None
         if session is all_of_them[-1] and session["until"] is not None:
-            after_ms = _away_ms(versions, session, session["knows_up_to"])
+            after_ms = _away_ms(history, session, session["knows_up_to"])
         yield {**session, "away_ms": away_ms, "away_after_ms": after_ms}
 
 
-def _away_ms(versions: RowVersions, session: dict[str, Any], until: int) -> int | None:
+def _away_ms(history: History, session: dict[str, Any], until: int) -> int | None:
     """How much of the time after a session is known; None if it only ended with its name server."""
     if session["to_cause"] in _NOT_GONE:
         return None
     since: int = session["until"]
     return sum(
         max(0, min(until, period.until or until) - max(since, period.since))
-        for period in versions.periods()
+        for period in history.periods()
         if period.state is PeriodState.UP
     )
 
 
-def _sessions(versions: RowVersions, key: Key, name: str) -> Iterator[dict[str, Any]]:
+def _sessions(history: History, key: LiveKey, name: str) -> Iterator[dict[str, Any]]:
     """The sessions behind one address, oldest first: each begins with a new generation."""
-    open_session: dict[str, Any] | None = None
-    gen: object = None
-    for version in versions.versions(key):
-        is_its = version.values is not None and name in {key[2], version.values[0]}
-        new_gen = version.values[-1] if version.values is not None and is_its else None
-        if open_session is not None and new_gen != gen:
-            yield {**open_session, **_ended(versions, version.event, open_session["since"])}
-            open_session = None
-        if open_session is None and version.values is not None and is_its:
-            open_session = _begun(versions, key, version.event, version.values)
-        gen = new_gen
-    if open_session is not None:
-        stops = [each for each in versions.periods()[-1:] if each.state is PeriodState.STOPPED]
-        yield {**open_session, **(_ended_by(stops[0]) if stops else _NOT_ENDED)}
+    begun: RowVersion[BrokerLive] | None = None
+    last: RowVersion[BrokerLive] | None = None
+    for version in history.versions(key):
+        row = version.row
+        is_its = name in {row.broker_name, row.broker_addr}
+        if begun is not None and last is not None:
+            goes_on = is_its and row.gen == begun.row.gen and last.ended is version.begun
+            if goes_on:
+                last = version
+                continue
+            yield _session(history, begun, last)
+            begun = None
+        if is_its:
+            begun = last = version
+    if begun is not None and last is not None:
+        yield _session(history, begun, last)
 
 
-def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, Any]:
+def _session(history: History, begun: RowVersion[BrokerLive], last: RowVersion[BrokerLive]) -> dict[str, Any]:
+    """A session from its first row to its last one."""
+    session = _begun(history, begun)
+    if last.ended is not None:
+        return {**session, **_ended(history, last.ended, session["since"])}
+    stops = [each for each in history.periods()[-1:] if each.state is PeriodState.STOPPED]
+    return {**session, **(_ended_by(stops[0]) if stops else _NOT_ENDED)}
+
+
+def _ended(history: History, event: HistoryEvent, began: int) -> dict[str, Any]:
     """When and why a session ended: one that was found gone ended when its name server did, or in a loss."""
     if event.what in {What.STARTED, What.CORRECTED}:
-        for period in reversed(versions.periods()):
+        for period in reversed(history.periods()):
             is_before = period.since < event.at or event.what is What.STARTED
             if period.state is not PeriodState.UP and began <= period.since <= event.at and is_before:
                 return _ended_by(period)
@@ -123,6 +135,7 @@ def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, 
         "to_cause": event.cause or event.what,
         "to_peer": event.peer,
         "to_closed_by": event.closed_by,
+        **({"until_window_ms": event.window_ms} if event.window_ms else {}),
     }
 
 
@@ -130,11 +143,12 @@ def _ended_by(period: StatePeriod) -> dict[str, Any]:
     return {"until": period.since, "to_cause": period.state, "to_peer": "", "to_closed_by": ""}
 
 
-def _begun(versions: RowVersions, key: Key, event: HistoryEvent, values: Values) -> dict[str, Any]:
-    first = versions.knows_from
+def _begun(history: History, version: RowVersion[BrokerLive]) -> dict[str, Any]:
+    first, event, row = history.knows_from, version.begun, version.row
     was_there = event.what is What.CORRECTED and first is not None and event.at <= first
     return {
-        "namesrv": versions.namesrv, "knows_up_to": versions.knows_up_to, "cluster": key[1], "addr": key[2],
-        "broker_name": values[0], "broker_id": values[1], "since": event.at,
-        "from_cause": WAS_THERE if was_there else event.cause or event.what, "from_peer": event.peer,
+        "namesrv": history.namesrv, "knows_up_to": history.knows_up_to, "cluster": row.cluster,
+        "addr": row.broker_addr, "broker_name": row.broker_name, "broker_id": row.broker_id,
+        "since": event.at, "from_cause": WAS_THERE if was_there else event.cause or event.what,
+        "from_peer": event.peer, **({"since_window_ms": event.window_ms} if event.window_ms else {}),
     }  # fmt: skip

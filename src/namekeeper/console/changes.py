@@ -8,15 +8,28 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from namekeeper.answers.row_changes import HistoryEvent, RowChange, What
-from namekeeper.answers.row_versions import RowVersions
 from namekeeper.answers.timeline import SAME_MS, TimelineEntry, entry_value, timeline
+from namekeeper.history.history import History
+from namekeeper.history.rows import (
+    FilterKey,
+    GroupKey,
+    HistoryEvent,
+    KvKey,
+    LiveKey,
+    MappingKey,
+    PropertyKey,
+    RowChange,
+    TopicKey,
+    What,
+    names_of,
+)
+from namekeeper.journal.contract.record import BrokerLive
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = ["ChangeQuery", "beside", "change_rows"]
 
-_OF_BROKERS = frozenset({"live", "group"})
-_OF_TOPICS = frozenset({"topic", "mapping", "kv"})
+_OF_BROKERS = (LiveKey, GroupKey)
+_OF_TOPICS = (TopicKey, MappingKey, KvKey)
 _ROWS_SHOWN = 20
 """Most rows of one change that are sent: a registration may have 20,000."""
 
@@ -37,7 +50,7 @@ class ChangeQuery(Struct, frozen=True):
     limit: int = 100
 
 
-def change_rows(histories: Sequence[RowVersions], query: ChangeQuery) -> dict[str, Any]:
+def change_rows(histories: Sequence[History], query: ChangeQuery) -> dict[str, Any]:
     """The newest matching changes, newest first, and whether there are older ones."""
     wanted = [each for each in histories if query.namesrv in {"", each.namesrv}]
     newest = merge(*(_newest(each, query) for each in wanted), key=lambda event: event.at, reverse=True)
@@ -53,7 +66,7 @@ def change_rows(histories: Sequence[RowVersions], query: ChangeQuery) -> dict[st
     }
 
 
-def beside(histories: Sequence[RowVersions], at: int) -> dict[str, int | None]:
+def beside(histories: Sequence[History], at: int) -> dict[str, int | None]:
     """Times of the last change before an instant and of the first one after it; None if there is none."""
     before: list[int] = []
     after: list[int] = []
@@ -73,28 +86,28 @@ def _row(entry: TimelineEntry, topic: str, brokers: Collection[str]) -> dict[str
     event = entry.event
     rows = event.rows
     if topic:
-        rows = [row for row in rows if row.key[0] not in _OF_TOPICS or _is_of_topic(row, topic)]
-        rows = [row for row in rows if row.key[0] not in _OF_BROKERS or _is_of_broker_of(row, brokers)]
-    first = [row for row in rows if row.key[0] in _OF_BROKERS]
-    others = (row for row in rows if row.key[0] not in _OF_BROKERS)
+        rows = [row for row in rows if not isinstance(row.key, _OF_TOPICS) or _is_of_topic(row, topic)]
+        rows = [row for row in rows if not isinstance(row.key, _OF_BROKERS) or _is_of_broker_of(row, brokers)]
+    first = [row for row in rows if isinstance(row.key, _OF_BROKERS)]
+    others = (row for row in rows if not isinstance(row.key, _OF_BROKERS))
     sent = [*first, *islice(others, _ROWS_SHOWN)][:_ROWS_SHOWN]
     about = structs.replace(entry, event=structs.replace(event, rows=rows))
     return {**entry_value(about, sent), "row_count": len(event.rows)}
 
 
-def _brokers_of(histories: Iterable[RowVersions], topic: str) -> set[str]:
+def _brokers_of(histories: Iterable[History], topic: str) -> set[str]:
     """The broker names that ever had a topic."""
-    return {key[2] for each in histories for key in each.keys_of_topic(topic)} if topic else set()
+    return {key.broker_name for each in histories for key in each.keys_of_topic(topic)} if topic else set()
 
 
 def _time(event: HistoryEvent) -> int:
     return event.at
 
 
-def _newest(versions: RowVersions, query: ChangeQuery) -> Iterator[HistoryEvent]:
+def _newest(history: History, query: ChangeQuery) -> Iterator[HistoryEvent]:
     """The matching changes of one name server, newest first."""
-    brokers = _brokers_of([versions], query.topic)
-    for event in reversed(versions.events):
+    brokers = _brokers_of([history], query.topic)
+    for event in reversed(history.events):
         if query.end_at is not None and event.at > query.end_at:
             continue
         if query.begin_at is not None and event.at < query.begin_at:
@@ -120,32 +133,33 @@ def _fits(event: HistoryEvent, query: ChangeQuery, brokers: Collection[str]) -> 
 
 def _is_of_topic(row: RowChange, topic: str) -> bool:
     """Whether a row is a part of what makes the route of a topic; the properties are, of every topic."""
-    kind, *names = row.key
-    if kind == "kv":
-        return names == [ORDER_TOPIC_CONFIG, topic]
-    return kind == "config" or (kind in {"topic", "mapping"} and names[0] == topic)
+    key = row.key
+    if isinstance(key, KvKey):
+        return (key.namespace, key.key) == (ORDER_TOPIC_CONFIG, topic)
+    return isinstance(key, PropertyKey) or (isinstance(key, TopicKey | MappingKey) and key.topic == topic)
 
 
 def _is_of_broker_of(row: RowChange, brokers: Collection[str]) -> bool:
     """Whether a row says that one of some brokers came, went or changed its place."""
-    if row.key[0] == "group":
-        return row.key[1] in brokers
-    return row.key[0] == "live" and any(values[0] in brokers for values in (row.before, row.after) if values)
+    if isinstance(row.key, GroupKey):
+        return row.key.broker_name in brokers
+    rows = (row.before, row.after)
+    return any(isinstance(each, BrokerLive) and each.broker_name in brokers for each in rows)
 
 
 def _is_of_broker(row: RowChange, broker: str) -> bool:
-    kind, *names = row.key
-    if kind in {"topic", "mapping"}:
-        return names[1] == broker
-    if kind == "group":
-        return names[0] == broker
-    if kind in {"kv", "config"}:
-        return False
-    values = row.after or row.before or ()
-    return broker in {names[1], names[1].rpartition(":")[0], *values[:1]}
+    key = row.key
+    if isinstance(key, LiveKey | FilterKey):
+        addr = key.broker_addr
+        return broker in {addr, addr.rpartition(":")[0], *_names_in_row(row)}
+    return isinstance(key, TopicKey | MappingKey | GroupKey) and key.broker_name == broker
+
+
+def _names_in_row(change: RowChange) -> tuple[str, ...]:
+    """The names in a row that are not in its key."""
+    row = change.after or change.before
+    return (row.broker_name,) if isinstance(row, BrokerLive) else ()
 
 
 def _has_text(row: RowChange, text: str) -> bool:
-    values = row.after or row.before or ()
-    names: Iterable[object] = (*row.key[1:], *(values[:1] if row.key[0] == "live" else ()))
-    return any(text in str(name).casefold() for name in names)
+    return any(text in name.casefold() for name in (*names_of(row.key), *_names_in_row(row)))

@@ -6,9 +6,9 @@ from namekeeper.admin.compare import Comparison, compare_snapshots
 from namekeeper.admin.operations import ORDER_TOPIC_CONFIG
 from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart
 from namekeeper.answers.render import explain_knowledge
-from namekeeper.answers.row_changes import Values
+from namekeeper.answers.route import route_of
 from namekeeper.console.instants import RowsHeld
-from namekeeper.model.broker import BrokerData
+from namekeeper.journal.reading.state import broker_data_of
 
 __all__ = ["difference"]
 
@@ -23,6 +23,9 @@ def difference(a: RowsHeld, b: RowsHeld) -> dict[str, Any]:
     for held in (a, b):
         if not held.has_state:
             return {"rows": [], "total": 0, "why_not": f"{held.namesrv}: {explain_knowledge(held.knowledge)}"}
+    if a.namesrv != b.namesrv and a.namesrv not in b.cluster and b.namesrv not in a.cluster:
+        why_not = f"{a.namesrv} and {b.namesrv} are in different clusters: they share no broker address"
+        return {"rows": [], "total": 0, "why_not": why_not}
     found = _compared(a, b)
     return {"rows": found.differences[:ROWS_LIMIT], "total": len(found.differences), "why_not": ""}
 
@@ -36,7 +39,7 @@ def _compared(a: RowsHeld, b: RowsHeld) -> Comparison:
 
 
 def _snapshot(held: RowsHeld, topics: set[str], addr: str) -> NamesrvSnapshot:
-    brokers = {name: _broker(name, values) for name, values in held.groups.items()}
+    brokers = {name: broker_data_of(group) for name, group in held.groups.items()}
     clusters: dict[str, set[str]] = {}
     for broker in brokers.values():
         clusters.setdefault(broker.cluster, set()).add(broker.broker_name)
@@ -45,22 +48,10 @@ def _snapshot(held: RowsHeld, topics: set[str], addr: str) -> NamesrvSnapshot:
         clusters={name: frozenset(members) for name, members in clusters.items()},
         brokers=brokers,
         routes={
-            topic: held.versions.route(topic, held.at).route
+            topic: route_of(held.history.state_at(held.at, topic), topic)
             for topic in sorted(topics)
             if topic in held.topics
         },
-        kv={ORDER_TOPIC_CONFIG: held.versions.kv_at(held.at, ORDER_TOPIC_CONFIG)},
+        kv={ORDER_TOPIC_CONFIG: held.history.kv_at(held.at, ORDER_TOPIC_CONFIG)},
         missing=dict.fromkeys(_NOT_COMPARED, "not asked for"),
-    )
-
-
-def _broker(name: str, values: Values) -> BrokerData:
-    cluster, zone, acting_master, members = values
-    assert isinstance(members, tuple)
-    return BrokerData(
-        cluster=str(cluster),
-        broker_name=name,
-        broker_addrs=dict(members),
-        enable_acting_master=bool(acting_master),
-        zone_name=None if zone is None else str(zone),
     )

@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from namekeeper.answers.row_versions import RowVersions
+from namekeeper.history.history import History
+from namekeeper.history.rows import GroupKey, LiveKey
 
 __all__ = ["broker_words", "evidence_links"]
 
@@ -13,12 +14,12 @@ _ADDRESS = re.compile(r"(?:\S+@)?\S+:\d+")
 """`host:port`, or `user@host:port`."""
 
 
-def broker_words(histories: Iterable[RowVersions]) -> set[str]:
+def broker_words(histories: Iterable[History]) -> set[str]:
     """The names and addresses of all brokers, at any time."""
     found: set[str] = set()
     for each in histories:
-        found |= {key[1] for key in each.keys("group")}
-        found |= {key[2] for key in each.keys("live")}
+        found |= {key.broker_name for key in each.keys(GroupKey)}
+        found |= {key.broker_addr for key in each.keys(LiveKey)}
     return found
 
 

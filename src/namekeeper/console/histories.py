@@ -1,38 +1,32 @@
 """The histories that the page shows: one for each name server, each read on as it grows."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Protocol
 
 from msgspec import Struct
 
-from namekeeper.answers.from_journal import QUIET_MS, JournalFolder
-from namekeeper.answers.row_changes import Key
-from namekeeper.answers.row_versions import RowVersions
-from namekeeper.clock import Clock, SystemClock
-from namekeeper.errors import JournalError
-from namekeeper.journal.disk.heard_file import load_heard
-from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.journal.reading.following import JournalFollower
-from namekeeper.journal.reading.history import Changed, CheckpointApplied, Step
-from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.answers.evidence import DAY_MS
+from namekeeper.history.history import History
+from namekeeper.history.rows import LiveKey
+from namekeeper.history.sources.source import HistorySource
+from namekeeper.journal.reading.history import Changed, Step
 
-__all__ = ["HISTORY_BYTES", "Followed", "FollowedSource", "Histories", "HistoryLock", "JournalHistory"]
+__all__ = ["HISTORY_BYTES", "Followed", "FollowedHistory", "Histories", "HistoryLock"]
 
 HISTORY_BYTES = 160 * 1024 * 1024
 """Default memory of all histories together: with a server of 100,000 topics, and Python itself, they fit into
 the 512 MiB of a container."""
+EARLIER_PART = 4
+"""One of so many parts of the memory is for instants that were dropped and are read again."""
 _STEPS_AT_ONCE, _RECORDS_AT_ONCE = 500, 2_000
 """Steps applied in a row, and records in them; then requests of the page are answered."""
-_LOOK_MS = 2_000
-"""Interval at which it is checked whether a stopped name server runs again."""
 
 
 class Followed(Struct):
     """A history, and the state of reading it."""
 
-    versions: RowVersions
+    history: History
     is_running: bool = False
     """Whether its name server runs now."""
     progress: tuple[int, int] = (0, 1)
@@ -40,14 +34,21 @@ class Followed(Struct):
     problem: str = ""
     """Why it can't be read; empty if it can."""
     notes: Sequence[str] = ()
-    heard: Mapping[Key, int] = {}
+    keeps_past: bool = False
+    """Whether its source can say what the history dropped."""
+    heard: Mapping[LiveKey, int] = {}
     """Live row -> when its broker was heard last, wall ms; of name servers that run and write it down."""
+
+    @property
+    def first(self) -> int | None:
+        """Wall ms of the first instant about which anything can be said; None if there is none."""
+        return self.history.coverage.knows_from if self.keeps_past else self.history.knows_from
 
 
 class HistoryLock:
-    """Held by whoever changes a history or looks at it; who looks goes first.
+    """The lock of a history, for its writer and its readers; readers go first.
 
-    A reader that takes a lock again as soon as it let it go would leave nobody else a turn.
+    A thread that takes a lock again as soon as it released the lock would starve all other threads.
     """
 
     def __init__(self) -> None:
@@ -61,7 +62,7 @@ class HistoryLock:
         return self._lookers > 0
 
     def __enter__(self) -> None:
-        """Hold it to change a history, as soon as nobody looks or wants to."""
+        """Hold it to change a history, as soon as no reader holds it or waits for it."""
         self.wait_for_lookers()
         self._lock.acquire()
 
@@ -69,7 +70,7 @@ class HistoryLock:
         self._lock.release()
 
     def wait_for_lookers(self) -> None:
-        """Wait until nobody looks or wants to."""
+        """Wait until no reader holds it or waits for it."""
         with self._turn:
             self._turn.wait_for(lambda: not self.is_wanted)
 
@@ -87,128 +88,152 @@ class HistoryLock:
                 self._turn.notify_all()
 
 
-class FollowedSource(Protocol):
-    """The source of the history of a name server."""
-
-    @property
-    def followed(self) -> Followed:
-        """The history, and the state of reading it."""
-        ...
-
-    def begin(self, lock: HistoryLock, /) -> bool:
-        """Show what is found at once, before everything is read; returns whether anything is shown now.
-
-        Args:
-            lock: held while the history is changed.
-        """
-        ...
-
-    def read(self, lock: HistoryLock) -> bool:
-        """Read what is new, holding the lock while the history is changed; returns whether anything is."""
-        ...
-
-
-class JournalHistory:
-    """The history of a name server from its journal, also while that is written.
+class FollowedHistory:
+    """The history of a name server, which follows its steps.
 
     Args:
-        found: where the journal is.
-        clock: gives the present time.
+        namesrv: its id.
+        source: where its steps come from.
     """
 
-    def __init__(self, found: FoundJournal, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
-        self._follower = JournalFollower(found)
-        self._looked_ms = -_LOOK_MS
-        self._is_idle = False
-        """Whether no name server wrote when that was looked at last."""
-        self._versions = RowVersions(self._follower.namesrv)
-        """Of the whole journal; shown once all of it was read."""
-        self.followed = Followed(self._versions)
+    def __init__(self, namesrv: str, source: HistorySource) -> None:
+        self.namesrv = namesrv
+        self._source, self._steps = source, source.steps(namesrv)
+        self._history = History(namesrv)
+        """History of all steps; shown once all of them were read."""
+        self.followed = Followed(self._history, keeps_past=source.keeps_past)
+        self._last_ts = 0
+        self._put_back: list[tuple[int, tuple[int, int]]] = []
+        """Where the clock was put back: time, boot and seq of the next step; in the order of all three."""
+        self._limit_bytes = 0
+        self._earlier: list[tuple[str | None, int, History]] = []
+        """Name, last instant, and the history up to it; those that were read last come last."""
+        self._in_vain: tuple[str | None, int] | None = None
+        """Name and instant that were read last and did not fit: a page asks for the same again and again."""
 
-    def begin(self, lock: HistoryLock, /) -> bool:
-        """Show what it held last, before its journal is read: that is found at once, a month takes seconds.
+    def begin(self, lock: HistoryLock) -> bool:
+        """Show the rows that are found at once, before all steps are read; returns whether there are any.
 
         Args:
             lock: held while the history is changed.
         """
-        try:
-            found = JournalFolder(self._follower.found).state_at(None)
-        except (JournalError, OSError):
-            return False  # the same is found, and said, when everything is read
-        if found.knowledge is not Knowledge.KNOWN:
+        end = self._steps.end()
+        if end is None:
             return False
-        end = RowVersions(self._follower.namesrv)
-        end.take(CheckpointApplied(boot=0, seq=0, ts=found.at, state=found.state))
         with lock:
-            self.followed.versions = end
+            self.followed.history = end
         return True
 
     def read(self, lock: HistoryLock) -> bool:
-        """Read what is new; returns whether anything that is shown has changed.
+        """Read new steps; returns whether the shown history has changed.
 
         Args:
             lock: held while the history is changed, and released in between.
         """
-        followed = self.followed
+        followed, steps = self.followed, self._steps
         before = (followed.problem, followed.is_running)
-        count = 0
-        try:
-            count = self._take(self._follower.new_steps(), lock)
-            followed.versions = self._versions
-            was_idle = self._is_idle
-            self._look_who_writes(has_new=bool(count))
-            if was_idle and self._is_idle and not count:
-                count = self._take(iter(self._follower.end_steps()), lock)
-            followed.problem = ""
-        except (JournalError, OSError) as error:
-            followed.problem = str(error)
-        followed.notes = self._follower.notes
-        self._extend()
-        followed.heard = self._heard()
+        count = self._take(iter(steps), lock)
+        if not steps.problem:
+            followed.history = self._history
+        present = steps.present(self._history.coverage)
+        with lock:
+            self._history.extend(present.until)
+        followed.problem, followed.notes = steps.problem, steps.notes
+        followed.is_running, followed.heard = present.is_running, present.heard
+        followed.progress = steps.progress
         return bool(count) or before != (followed.problem, followed.is_running)
 
-    def _look_who_writes(self, *, has_new: bool) -> None:
-        """Check whether its name server runs; only at intervals while it does not."""
-        now_ms = self._clock.now().mono_ms
-        if self.followed.is_running or has_new or now_ms - self._looked_ms >= _LOOK_MS:
-            self._looked_ms = now_ms
-            self.followed.is_running = self._follower.is_written()
-            self._is_idle = not self.followed.is_running
+    def bound(self, limit_bytes: int) -> None:
+        """Bound the memory; a part of it is for dropped instants, if the source can give them again."""
+        self._limit_bytes = limit_bytes // EARLIER_PART if self._source.keeps_past else 0
+        self._history.limit_bytes = limit_bytes - self._limit_bytes
 
-    def _heard(self) -> Mapping[Key, int]:
-        """When each broker was heard last, as a running name server writes it down each second."""
-        boots = self._versions.coverage.boots
-        if not self.followed.is_running or not boots:
-            return {}
-        times = load_heard(self._follower.found.folder).of_boot(boots[-1].boot)
-        return {("live", *key): boots[-1].since + up_ms for key, up_ms in times.items()}
+    def has_dropped(self, at: int) -> bool:
+        """Whether its source can say what was dropped of an instant, wall ms."""
+        dropped, first = self.followed.history.dropped_until, self.followed.first
+        return self._source.keeps_past and dropped is not None and first is not None and first <= at < dropped
 
-    def _extend(self) -> None:
-        """What a running name server held when it wrote last, it holds now, unless it is silent for long."""
-        versions = self._versions
-        last, now_ms = versions.coverage.knows_up_to, self._clock.now().wall_ms
-        is_current = self.followed.is_running and last is not None and now_ms - last <= QUIET_MS
-        versions.extend(now_ms if is_current else None)
+    def history_at(self, at: int, about: str | None = None) -> History:
+        """The history that knows an instant: one that `read_earlier` has read, or that of all steps."""
+        for each in reversed(self._earlier if self.has_dropped(at) else []):
+            name, last, history = each
+            if name in {None, about} and (history.knows_from or 0) <= at <= last:
+                return history
+        return self.followed.history
+
+    def read_earlier(self, at: int, about: str | None) -> None:
+        """Read again what was dropped of an instant; nothing is kept of more than the memory for it.
+
+        One thread at a time.
+
+        Args:
+            at: wall ms.
+            about: only rows of topics with this name are needed, see `History`; None: all.
+
+        Raises:
+            JournalError: the journal can't be read.
+        """
+        if not self.has_dropped(at) or self.history_at(at, about) is not self.followed.history:
+            return
+        if (about, at) == self._in_vain:
+            return
+        found = self._read_again(at, about)
+        if found is None:
+            self._in_vain = about, at
+            return
+        kept = [*self._earlier, (about, at, found)]
+        while sum(history.size for _, _, history in kept) > self._limit_bytes:
+            del kept[0]
+        self._earlier = kept
+
+    def _read_again(self, at: int, about: str | None) -> History | None:
+        """A history that knows an instant; None if it does not fit, or no checkpoint before is complete."""
+        for since in (at, at - DAY_MS):  # a checkpoint that was not completed has another before it
+            found = self._read_part(at, about, since)
+            if found is None or (found.knows_from is not None and found.knows_from <= at):
+                return found
+        return None
+
+    def _read_part(self, at: int, about: str | None, since: int) -> History | None:
+        """The history from a time until after an instant; None if it needs more memory than it may."""
+        found = History(self.namesrv, about, limit_bytes=self._limit_bytes)
+        needed = max((position for ts, position in self._put_back if ts <= at), default=(0, 0))
+        for step in self._source.steps(self.namesrv, about, since):
+            found.take(step)
+            if found.size > self._limit_bytes:  # by the rows alone, without older changes
+                return None
+            if step.ts > at and (step.boot, step.seq) >= needed:  # no later step is of an earlier time
+                break
+        return found
+
+    def _note_time(self, step: Step) -> None:
+        if step.ts < self._last_ts:
+            while self._put_back and self._put_back[-1][0] >= step.ts:
+                self._put_back.pop()
+            self._put_back.append((step.ts, (step.boot, step.seq)))
+        self._last_ts = step.ts
 
     def _take(self, steps: Iterator[Step], lock: HistoryLock) -> int:
         """Apply steps one after the other: one change may have a hundred thousand rows."""
         count = 0
         while True:
             lock.wait_for_lookers()
-            is_shown = self.followed.versions is self._versions
+            is_shown = self.followed.history is self._history
             with lock if is_shown else nullcontext():
                 taken = self._take_some(steps)
-                self.followed.progress = self._follower.progress
-            count += taken
             if not taken:
                 return count
+            count += taken
+            done, parts = self._steps.progress
+            if done < parts:  # `read` says that everything was read, when it shows everything
+                self.followed.progress = (done, parts)
 
     def _take_some(self, steps: Iterator[Step]) -> int:
         """Apply some steps; returns how many, 0 if there are no more."""
         taken = records = 0
         for step in steps:
-            self._versions.take(step)
+            self._history.take(step)
+            self._note_time(step)
             taken += 1
             records += len(step.records) if isinstance(step, Changed) else 1
             if taken >= _STEPS_AT_ONCE or records >= _RECORDS_AT_ONCE:
@@ -220,40 +245,62 @@ class Histories:
     """All histories that the page shows.
 
     Args:
-        sources: the history of each name server.
+        sources: where the histories of all name servers come from.
         limit_bytes: bounds the memory of all of them together. Each may use the same share of it.
     """
 
-    def __init__(self, sources: Iterable[FollowedSource], limit_bytes: int = HISTORY_BYTES) -> None:
-        self._sources = sorted(sources, key=lambda source: source.followed.versions.namesrv)
-        for source in self._sources:
-            source.followed.versions.limit_bytes = limit_bytes // len(self._sources)
+    def __init__(self, sources: Iterable[HistorySource], limit_bytes: int = HISTORY_BYTES) -> None:
+        found = [FollowedHistory(name, each) for each in sources for name in each.namesrvs()]
+        self.all = sorted(found, key=lambda each: each.namesrv)
+        """The history of each name server, by their ids."""
+        for each in self.all:
+            each.bound(limit_bytes // len(self.all))
+        self._reading = threading.Lock()
         self.lock = HistoryLock()
-        """Held by whoever changes a history or looks at it."""
+        """A thread holds it to change a history or to look at it."""
         self.revision = 0
-        """Number of changes of what is shown."""
+        """Number of changes of the shown histories."""
 
     @property
     def followed(self) -> Sequence[Followed]:
         """The histories, by the ids of their name servers."""
-        return [source.followed for source in self._sources]
+        return [each.followed for each in self.all]
 
-    @property
-    def sources(self) -> Sequence[FollowedSource]:
-        """Where the histories come from."""
-        return self._sources
-
-    def begin(self, source: FollowedSource) -> bool:
-        """Show what is found at once of one history; returns whether anything is. For any thread."""
-        has_changed = source.begin(self.lock)
+    def begin(self, history: FollowedHistory) -> bool:
+        """Show the part of one history that is found at once; returns whether there is any. Thread-safe."""
+        has_changed = history.begin(self.lock)
         self._note(has_changed=has_changed)
         return has_changed
 
-    def read(self, source: FollowedSource) -> bool:
+    def read(self, history: FollowedHistory) -> bool:
         """Read new steps of one history; returns whether anything changed. Several threads may call it."""
-        has_changed = source.read(self.lock)
+        has_changed = history.read(self.lock)
         self._note(has_changed=has_changed)
         return has_changed
+
+    def has_dropped(self, instants: Iterable[int]) -> bool:
+        """Whether a source has to be read again for some instants, wall ms."""
+        return any(each.has_dropped(at) for at in instants for each in self.all)
+
+    @contextmanager
+    def earlier(self, instants: Collection[int], about: str | None) -> Iterator[None]:
+        """Have what was dropped of some instants read again, by one thread at a time.
+
+        Args:
+            instants: wall ms.
+            about: only rows of topics with this name are needed; None: all.
+
+        Raises:
+            JournalError: a journal can't be read.
+        """
+        if not self.has_dropped(instants):
+            yield
+            return
+        with self._reading:
+            for at in instants:
+                for each in self.all:
+                    each.read_earlier(at, about)
+            yield
 
     def _note(self, *, has_changed: bool) -> None:
         if has_changed:

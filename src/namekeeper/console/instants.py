@@ -1,33 +1,38 @@
 """The rows that each name server held at an instant, and the rows about which they disagree."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from namekeeper.answers.row_changes import Key, Values
-from namekeeper.answers.row_versions import RowVersions
+from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.history.history import History
+from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, LiveKey, Row, RowVersion, TopicKey
+from namekeeper.journal.contract.record import BrokerGroup, BrokerLive, TopicQueuesRow
 from namekeeper.journal.reading.coverage import Knowledge
 
-__all__ = ["RowsHeld", "differs_since", "end_of", "held_by", "since"]
+__all__ = ["RowsHeld", "by_cluster", "differs_since", "end_of", "held_by", "held_by_each", "since"]
 
 
 class RowsHeld(Struct, frozen=True):
     """The rows of one name server at an instant; empty if its state is not known."""
 
-    versions: RowVersions
+    history: History
     at: int
     """Wall ms."""
     knowledge: Knowledge
-    live: Mapping[Key, Values]
-    groups: Mapping[str, Values]
+    live: Mapping[LiveKey, BrokerLive]
+    groups: Mapping[str, BrokerGroup]
     """Broker name -> its group."""
-    topics: Mapping[str, Mapping[str, Values]]
+    topics: Mapping[str, Mapping[str, TopicQueuesRow]]
     """Topic -> broker name -> its queues."""
+    cluster: frozenset[str] = frozenset()
+    """Ids of the name servers with which it can be compared, its own included."""
 
     @property
     def namesrv(self) -> str:
         """Id of the name server."""
-        return self.versions.namesrv
+        return self.history.namesrv
 
     @property
     def has_state(self) -> bool:
@@ -35,49 +40,71 @@ class RowsHeld(Struct, frozen=True):
         return self.knowledge is Knowledge.KNOWN
 
 
-def end_of(versions: RowVersions) -> int:
+def end_of(history: History) -> int:
     """The last instant of the known time, wall ms; 0 if there is none."""
-    return versions.knows_up_to or 0
+    return history.knows_up_to or 0
 
 
-def held_by(versions: RowVersions, at: int | None) -> RowsHeld:
+def held_by(history: History, at: int | None) -> RowsHeld:
     """All rows of a name server at an instant; None is its end."""
-    instant = end_of(versions) if at is None else at
-    knowledge = versions.knowledge(instant)
+    instant = end_of(history) if at is None else at
+    knowledge = history.knowledge(instant)
     if knowledge is not Knowledge.KNOWN:
-        return RowsHeld(versions, instant, knowledge, {}, {}, {})
-    topics: dict[str, dict[str, Values]] = {}
-    for (_, topic, broker_name), values in versions.rows("topic", instant):
-        topics.setdefault(topic, {})[broker_name] = values
-    groups = {key[1]: values for key, values in versions.rows("group", instant)}
-    return RowsHeld(versions, instant, knowledge, dict(versions.rows("live", instant)), groups, topics)
+        return RowsHeld(history, instant, knowledge, {}, {}, {})
+    topics: dict[str, dict[str, TopicQueuesRow]] = {}
+    for key, row in history.rows(TopicKey, instant):
+        topics.setdefault(key.topic, {})[key.broker_name] = row
+    groups = {key.broker_name: row for key, row in history.rows(GroupKey, instant)}
+    return RowsHeld(history, instant, knowledge, dict(history.rows(LiveKey, instant)), groups, topics)
 
 
-def since(versions: RowVersions, key: Key, at: int) -> int | None:
-    """Since when a live row has its generation, or another row its values; None: from the beginning."""
-    found: int | None = None
-    wanted: object = None
-    for version in reversed(versions.versions(key)):
-        if version.event.at > at:
+def held_by_each(histories: Sequence[History], at: int | None) -> list[RowsHeld]:
+    """All rows of each name server at an instant, and its cluster; None is the end of each."""
+    found = [held_by(each, at) for each in histories]
+    clusters = namesrv_clusters({held.namesrv: set(_recent_addrs(held)) for held in found})
+    return [structs.replace(held, cluster=clusters[held.namesrv]) for held in found]
+
+
+def by_cluster(all_held: Iterable[RowsHeld]) -> list[list[RowsHeld]]:
+    """Name servers that can be compared, for each cluster."""
+    found: dict[frozenset[str], list[RowsHeld]] = {}
+    for held in all_held:
+        found.setdefault(held.cluster, []).append(held)
+    return list(found.values())
+
+
+def _recent_addrs(held: RowsHeld) -> Iterator[str]:
+    """Addresses of the brokers that a name server had not long before the instant."""
+    for key in held.history.keys(LiveKey):
+        last = held.history.version_at(key, held.at)
+        if last is not None and (last.valid_to is None or held.at < last.valid_to + SHARED_MS):
+            yield key.broker_addr
+
+
+def since(history: History, key: LiveKey, at: int) -> HistoryEvent | None:
+    """The start of the present registration of a broker; None: from the beginning."""
+    oldest: RowVersion[BrokerLive] | None = None
+    for version in reversed(history.versions(key)):
+        if version.begun.at > at:
             continue
-        mark = None if version.values is None else version.values[-1] if key[0] == "live" else version.values
-        if found is not None and mark != wanted:
+        if oldest is not None and (version.row.gen != oldest.row.gen or version.ended is not oldest.begun):
             break
-        wanted, found = mark, version.event.at
-    first = versions.knows_from
-    return None if found is not None and first is not None and found <= first else found
+        oldest = version
+    first = history.knows_from
+    is_known = oldest is not None and (first is None or first < oldest.begun.at)
+    return oldest.begun if oldest is not None and is_known else None
 
 
-def differs_since(all_held: Sequence[RowsHeld], keys: Iterable[Key]) -> int | None:
-    """Since when name servers whose state is known disagree about rows; None if they agree.
+def differs_since(all_held: Sequence[RowsHeld], keys: Iterable[AnyKey]) -> int | None:
+    """The start of the disagreement of name servers about rows, wall ms; None if they agree.
 
-    It is the beginning of the last period in which they differ and all of them are known.
+    The last period counts in which the states of all are known, and these states differ.
     """
     known = [held for held in all_held if held.has_state]
     wanted = list(keys)
     if len(known) < 2 or not _differ(known, wanted, None):
         return None
-    first = max(held.versions.knows_from or 0 for held in known)
+    first = max(held.history.knows_from or 0 for held in known)
     found = min(held.at for held in known)
     for time in sorted(set(_times(known, wanted, found)), reverse=True):
         if time < first or not _differ(known, wanted, time):
@@ -86,24 +113,23 @@ def differs_since(all_held: Sequence[RowsHeld], keys: Iterable[Key]) -> int | No
     return found
 
 
-def _times(known: Sequence[RowsHeld], keys: Sequence[Key], until: int) -> Iterator[int]:
+def _times(known: Sequence[RowsHeld], keys: Sequence[AnyKey], until: int) -> Iterator[int]:
     for held in known:
         for key in keys:
-            yield from (v.event.at for v in held.versions.versions(key) if v.event.at <= until)
-        yield from (period.since for period in held.versions.periods() if period.since <= until)
+            yield from (time for time, _ in held.history.changes_of(key) if time <= until)
+        yield from (period.since for period in held.history.periods() if period.since <= until)
 
 
-def _differ(known: Sequence[RowsHeld], keys: Sequence[Key], at: int | None) -> bool:
+def _differ(known: Sequence[RowsHeld], keys: Sequence[AnyKey], at: int | None) -> bool:
     """Whether the rows differ at a time; None is the instant of each name server."""
-    if at is not None and any(held.versions.knowledge(at) is not Knowledge.KNOWN for held in known):
+    if at is not None and any(held.history.knowledge(at) is not Knowledge.KNOWN for held in known):
         return False
     shown = [[_shown(held, key, held.at if at is None else at) for key in keys] for held in known]
     return any(each != shown[0] for each in shown[1:])
 
 
-def _shown(held: RowsHeld, key: Key, at: int) -> Values | None:
-    """The values of a row on which name servers can agree: each has its own generations and data versions."""
-    version = held.versions.version_at(key, at)
-    if version is None or version.values is None:
-        return None
-    return version.values[:3] if key[0] == "live" else version.values
+def _shown(held: RowsHeld, key: AnyKey, at: int) -> Row | None:
+    """The part of a row on which name servers can agree: each has its own generations and data versions."""
+    version: RowVersion[Any] | None = held.history.version_at(key, at)
+    row: Row | None = version.row if version is not None and version.is_valid(at) else None
+    return structs.replace(row, data_version=None, gen=0) if isinstance(row, BrokerLive) else row

@@ -5,9 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from namekeeper.answers.row_changes import Key, Values
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.console.instants import RowsHeld
+from namekeeper.history.rows import LiveKey, TopicKey, names_of
+from namekeeper.journal.contract.record import BrokerLive
 from namekeeper.route.events import Cause
 from namekeeper.route.missing import IN_ORDER
 
@@ -22,8 +23,8 @@ _ROW_ENDS = frozenset({Cause.DELETE_TOPIC, Cause.REGISTER, Cause.REGISTER_TOPIC}
 class _MissingAt(Struct):
     """A broker that is missing at one name server or more."""
 
-    broker_name: object
-    broker_id: object
+    broker_name: str
+    broker_id: int
     since: int
     """Wall ms."""
     cause: str
@@ -31,28 +32,24 @@ class _MissingAt(Struct):
     topics: set[str]
 
 
-def missing(known: Sequence[RowsHeld]) -> dict[str, Any]:
+def missing(clusters: Iterable[Sequence[RowsHeld]]) -> dict[str, Any]:
     """The brokers that are missing, oldest first, and how many topics went with them.
 
     Args:
-        known: what each name server held whose state is known.
+        clusters: what the name servers of each cluster held whose state is known.
     """
-    found: dict[tuple[str, str], _MissingAt] = {}
-    for held in known:
-        for (_, cluster, addr), each in _missing_at(held):
-            one = found.setdefault((cluster, addr), each)
-            if one is not each:
-                one.since = min(one.since, each.since)
-                one.namesrvs += each.namesrvs
-                one.topics |= each.topics
-    oldest = sorted(found.items(), key=lambda item: (item[1].since, item[0]))
+    every = [_missing_in(cluster) for cluster in clusters]
+    found = [item for of_cluster in every for item in of_cluster.items()]
+    oldest = sorted(found, key=lambda item: (item[1].since, names_of(item[0])))
     return {
         "brokers_missing": len(found),
-        "topics_missing": len(set[str]().union(*(each.topics for each in found.values()))),
+        "topics_missing": sum(
+            len(set[str]().union(*(each.topics for each in of_cluster.values()))) for of_cluster in every
+        ),
         "missing": [
             {
-                "cluster": cluster,
-                "addr": addr,
+                "cluster": key.cluster,
+                "addr": key.broker_addr,
                 "broker_name": each.broker_name,
                 "broker_id": each.broker_id,
                 "since": each.since,
@@ -60,51 +57,55 @@ def missing(known: Sequence[RowsHeld]) -> dict[str, Any]:
                 "namesrvs": each.namesrvs,
                 "topics": len(each.topics),
             }
-            for (cluster, addr), each in oldest[:_SHOWN]
+            for key, each in oldest[:_SHOWN]
         ],
     }
 
 
-def _missing_at(held: RowsHeld) -> Iterator[tuple[Key, _MissingAt]]:
-    versions, at = held.versions, held.at
+def _missing_in(cluster: Sequence[RowsHeld]) -> dict[LiveKey, _MissingAt]:
+    """The brokers that are missing at one name server of a cluster or more."""
+    found: dict[LiveKey, _MissingAt] = {}
+    for held in cluster:
+        for key, each in _missing_at(held):
+            one = found.setdefault(key, each)
+            if one is not each:
+                one.since = min(one.since, each.since)
+                one.namesrvs += each.namesrvs
+                one.topics |= each.topics
+    return found
+
+
+def _missing_at(held: RowsHeld) -> Iterator[tuple[LiveKey, _MissingAt]]:
+    history, at = held.history, held.at
     since = at - _within_ms(held)
-    gone: list[tuple[Key, _MissingAt]] = []
-    for key in versions.keys("live"):
-        last = None if key in held.live else versions.version_at(key, at)
-        if last is None or last.event.at < since or last.event.cause in IN_ORDER:
+    gone: list[tuple[LiveKey, _MissingAt]] = []
+    for key in history.keys(LiveKey):
+        last = None if key in held.live else history.version_at(key, at)
+        end = None if last is None else last.removed_by(at)
+        if last is None or end is None or end.at < since or end.cause in IN_ORDER:
             continue
-        before = _last_values(held, key)
-        if before is None or _is_replaced(held, key, before, last.event.at):
+        if _is_replaced(held, last.row, end.at):
             continue
-        gone.append(
-            (key, _MissingAt(before[0], before[1], last.event.at, last.event.cause, [held.namesrv], set()))
-        )
+        name, broker_id = last.row.broker_name, last.row.broker_id
+        gone.append((key, _MissingAt(name, broker_id, end.at, end.cause, [held.namesrv], set())))
     if gone:
-        topics = _lost_topics(held, {str(each.broker_name) for _, each in gone})
+        topics = _lost_topics(held, {each.broker_name for _, each in gone})
         for _, each in gone:
-            each.topics |= topics.get(str(each.broker_name), set())
+            each.topics |= topics.get(each.broker_name, set())
     yield from gone
 
 
 def _within_ms(held: RowsHeld) -> int:
-    text = held.versions.properties_at(held.at).get("missingWithinSeconds", "")
+    text = held.history.property_at(held.at, "missingWithinSeconds") or ""
     return 1000 * (int(text) if text.isdecimal() else NamesrvSettings().missing_within_seconds)
 
 
-def _last_values(held: RowsHeld, key: Key) -> Values | None:
-    """The values of a row before it ended."""
-    for version in reversed(held.versions.versions(key)):
-        if version.event.at <= held.at and version.values is not None:
-            return version.values
-    return None
-
-
-def _is_replaced(held: RowsHeld, gone: Key, values: Values, since: int) -> bool:
+def _is_replaced(held: RowsHeld, gone: BrokerLive, since: int) -> bool:
     """Whether a broker that was not there when another went has its name and id now."""
     for key, row in held.live.items():
-        if (key[1], row[0], row[1]) == (gone[1], values[0], values[1]):
-            then = held.versions.version_at(key, since)
-            if then is None or then.values is None or then.event.at == since:
+        if (row.cluster, row.broker_name, row.broker_id) == (gone.cluster, gone.broker_name, gone.broker_id):
+            then = held.history.version_at(key, since)
+            if then is None or not then.is_valid(since) or then.begun.at == since:
                 return True
     return False
 
@@ -112,10 +113,10 @@ def _is_replaced(held: RowsHeld, gone: Key, values: Values, since: int) -> bool:
 def _lost_topics(held: RowsHeld, names: Iterable[str]) -> dict[str, set[str]]:
     """Broker name -> the topics that went with it, and that no broker name has."""
     found: dict[str, set[str]] = {name: set() for name in names}
-    for key in held.versions.keys("topic"):
-        _, topic, name = key
-        if name in found and topic not in held.topics:
-            last = held.versions.version_at(key, held.at)
-            if last is not None and last.values is None and last.event.cause not in _ROW_ENDS:
-                found[name].add(topic)
+    for key in held.history.keys(TopicKey):
+        if key.broker_name in found and key.topic not in held.topics:
+            last = held.history.version_at(key, held.at)
+            end = None if last is None else last.removed_by(held.at)
+            if end is not None and end.cause not in _ROW_ENDS:
+                found[key.broker_name].add(key.topic)
     return found

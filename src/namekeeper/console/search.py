@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from namekeeper.answers.row_versions import RowVersions
+from namekeeper.history.history import History
+from namekeeper.history.rows import GroupKey, LiveKey
 
 __all__ = ["found_names"]
 
@@ -11,21 +12,21 @@ NAMES_LIMIT = 20
 """Most names of each kind in an answer."""
 
 
-def found_names(histories: Sequence[RowVersions], text: str) -> dict[str, Any]:
+def found_names(histories: Sequence[History], text: str) -> dict[str, Any]:
     """Names that contain a text, ignoring case; those that begin with it come first."""
     kinds = ("topic", "broker", "address", "cluster", "zone", "peer", "namesrv")
     names: dict[str, set[str]] = {kind: set() for kind in kinds}
     for each in histories:
         names["namesrv"].add(each.namesrv)
         names["topic"].update(each.topics())
-        names["broker"].update(key[1] for key in each.keys("group"))
-        names["address"].update(key[2] for key in each.keys("live"))
-        names["cluster"].update(key[1] for key in each.keys("live"))
+        names["broker"].update(key.broker_name for key in each.keys(GroupKey))
+        names["address"].update(key.broker_addr for key in each.keys(LiveKey))
+        names["cluster"].update(key.cluster for key in each.keys(LiveKey))
         names["zone"].update(
-            str(version.values[1])
-            for key in each.keys("group")
+            version.row.zone
+            for key in each.keys(GroupKey)
             for version in each.versions(key)
-            if version.values is not None and version.values[1] is not None
+            if version.row.zone is not None
         )
         names["peer"].update(
             event.peer.rpartition(":")[0] or event.peer for event in each.events if event.peer

@@ -14,7 +14,7 @@ from typing import Any, Self
 import msgspec
 from aiohttp import web
 
-from namekeeper.console.histories import FollowedSource, Histories
+from namekeeper.console.histories import FollowedHistory, Histories
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors
@@ -40,9 +40,9 @@ log = logging.getLogger("namekeeper.console")
 POLL_SECONDS = 0.25
 """Interval at which histories are read again: a change must be visible within a second."""
 BEGIN_SECONDS = 2.0
-"""How long a page waits for what is found at once; then it is answered with what there is, and told later."""
+"""Time that a page waits for the newest part of the histories. Then it gets what there is, and news later."""
 OPENING_SECONDS = 2.0
-"""How long the reading waits at most for pages that were opened before it begins."""
+"""Longest time that the reading waits at its start for pages that were opened before."""
 PAUSE_SECONDS = 0.3
 """Least time between two revisions: a page requests its view again at each of them."""
 BEAT_SECONDS = 10.0
@@ -83,7 +83,7 @@ class ConsoleServer:
         self._reading: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
         self._has_begun = asyncio.Event()
-        """Set when what is found at once of each history is shown."""
+        """Set when the newest part of each history is shown."""
         self._asked_at = 0.0
         """When a page asked, or was answered, last; by the time of the loop."""
         self._is_closed = False
@@ -124,15 +124,15 @@ class ConsoleServer:
         await self._server.close()
 
     async def _read(self) -> None:
-        """Follow all histories; none is read before what is found at once of each is shown."""
-        sources = self._histories.sources
-        begins = asyncio.gather(*(asyncio.to_thread(self._histories.begin, each) for each in sources))
+        """Follow all histories, after each one has shown the rows that it finds at once."""
+        histories = self._histories.all
+        begins = asyncio.gather(*(asyncio.to_thread(self._histories.begin, each) for each in histories))
         await asyncio.wait([begins], timeout=BEGIN_SECONDS)
         self._has_begun.set()
         if any(await begins):
             await self._tell()
             await self._wait_for_pages()
-        await asyncio.gather(*map(self._follow, sources), return_exceptions=True)
+        await asyncio.gather(*map(self._follow, histories), return_exceptions=True)
 
     async def _wait_for_pages(self) -> None:
         loop = asyncio.get_running_loop()
@@ -143,9 +143,9 @@ class ConsoleServer:
                 return
             await asyncio.sleep(rest)
 
-    async def _follow(self, source: FollowedSource) -> None:
+    async def _follow(self, history: FollowedHistory) -> None:
         while True:
-            if await asyncio.to_thread(self._histories.read, source):
+            if await asyncio.to_thread(self._histories.read, history):
                 await self._tell()
             await asyncio.sleep(POLL_SECONDS)
 
@@ -186,8 +186,12 @@ class ConsoleServer:
         return self._doors.refuse_token(tokens) or self._doors.refuse_peer(client_of(request), tokens)
 
     def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> Answer:
+        name = view.__name__
+
         def body(query: Query) -> bytes:
-            with self._histories.lock.to_look() if locked else contextlib.nullcontext():
+            about = query.get("name") if name == "topic" else None
+            looking = self._histories.lock.to_look() if locked else contextlib.nullcontext()
+            with self._histories.earlier(self._views.instants(name, query), about), looking:
                 found = msgspec.json.encode(view(query))
             if len(found) > ANSWER_BYTES:
                 raise ConfigError(
@@ -195,14 +199,14 @@ class ConsoleServer:
                 )
             return found
 
-        turns = self._turns if locked else self._long_turns
-
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
-            if locked:  # who asks earlier would see nothing, and be told only later that there is something
+            if locked:  # an earlier request would get an empty page, and news of the rows only later
                 await self._has_begun.wait()
+            query = dict(request.query)
             try:
-                async with turns.of(request.remote or ""):
-                    data = await asyncio.to_thread(body, dict(request.query))
+                is_long = not locked or self._histories.has_dropped(self._views.instants(name, query))
+                async with (self._long_turns if is_long else self._turns).of(request.remote or ""):
+                    data = await asyncio.to_thread(body, query)
             except NamekeeperError as error:
                 return problem(400, str(error))
             return web.Response(body=data, content_type="application/json")

@@ -1,11 +1,14 @@
 """One topic and one broker over time: lanes for a plot."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
 
-from namekeeper.answers.row_changes import Key, Values
-from namekeeper.answers.row_versions import PeriodState, RowVersions
 from namekeeper.common.writable import is_writable
+from namekeeper.history.history import History, PeriodState
+from namekeeper.history.rows import GroupKey, Key, LiveKey, Row, TopicKey, names_of
+from namekeeper.journal.contract.record import BrokerGroup, BrokerLive, TopicQueuesRow
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.pipeline.report.plots import Kind
 
@@ -13,9 +16,6 @@ __all__ = ["broker_lanes", "keys_of_broker", "topic_lanes"]
 
 Bar = dict[str, Any]
 """`since`, `until` (None: up to the end), `kind` and `text`."""
-StateOf = Callable[[int], tuple[Kind, str]]
-"""Gives the state of a topic or a broker at a time."""
-
 _TEXTS = {
     Kind.UP: "had a queue to write to",
     Kind.NOTICE: "had no queue to write to",
@@ -25,86 +25,142 @@ _TEXTS = {
 }
 
 
-def topic_lanes(histories: Sequence[RowVersions], topic: str) -> list[dict[str, Any]]:
+def topic_lanes(histories: Sequence[History], topic: str) -> list[dict[str, Any]]:
     """For each name server: when the topic had a queue to write to, no such queue, or no route."""
-    return [
-        {"label": each.namesrv, "bars": _bars(each, _topic_times(each, topic), _TopicStates(each, topic))}
-        for each in histories
-    ]
+    return [{"label": each.namesrv, "bars": _bars(each, _TopicStates(each, topic))} for each in histories]
 
 
-def broker_lanes(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
+def broker_lanes(histories: Sequence[History], name: str) -> list[dict[str, Any]]:
     """For each name server and address of a broker: when it was registered."""
     return [
         {
-            "label": f"{key[2]} at {each.namesrv}",
-            "bars": _bars(each, _times(each, [key]), _LiveStates(each, key, name)),
+            "label": f"{key.broker_addr} at {each.namesrv}",
+            "bars": _bars(each, _LiveStates(each, key, name)),
         }
         for each in histories
-        for key in sorted(keys_of_broker(each, name))
+        for key in sorted(keys_of_broker(each, name), key=names_of)
     ]
 
 
-def keys_of_broker(versions: RowVersions, name: str) -> list[Key]:
+def keys_of_broker(history: History, name: str) -> list[LiveKey]:
     """The live rows that a broker ever had, by its name or its address."""
     return [
         key
-        for key in versions.keys("live")
-        if name == key[2] or any(v.values and v.values[0] == name for v in versions.versions(key))
+        for key in history.keys(LiveKey)
+        if name == key.broker_addr or any(each.row.broker_name == name for each in history.versions(key))
     ]
 
 
+R = TypeVar("R", bound=Row)
+K = TypeVar("K", bound=Key[Any])
+
+
+class _Changes(Generic[K, R]):
+    """The changes of some rows in the order of time; each is given once."""
+
+    def __init__(self, changes: Iterable[tuple[int, K, R | None]]) -> None:
+        self._changes = sorted(changes, key=itemgetter(0))
+        self._taken = 0
+
+    def times(self) -> Iterator[int]:
+        """The times of all changes."""
+        return (at for at, _, _ in self._changes)
+
+    def up_to(self, at: int) -> Iterator[tuple[K, R | None]]:
+        """The rows that were not given yet, up to a time."""
+        while self._taken < len(self._changes) and self._changes[self._taken][0] <= at:
+            _, key, row = self._changes[self._taken]
+            self._taken += 1
+            yield key, row
+
+
 class _TopicStates:
-    def __init__(self, versions: RowVersions, topic: str) -> None:
-        self._versions, self._topic = versions, topic
+    """The states of a topic, for times that rise: each change of a row is looked at once."""
+
+    def __init__(self, history: History, topic: str) -> None:
+        keys = [key for key in history.keys_of_topic(topic) if isinstance(key, TopicKey)]
+        groups = {GroupKey(key.broker_name) for key in keys}
+        every: list[TopicKey | GroupKey] = [*keys, *groups]
+        self._changes: _Changes[TopicKey | GroupKey, Any] = _Changes(
+            (at, key, row) for key in every for at, row in history.changes_of(key)
+        )
+        self._rows: dict[str, TopicQueuesRow] = {}
+        self._groups: dict[str, BrokerGroup] = {}
+        self._writable: set[str] = set()
+        """Broker names with a queue to write to."""
+
+    def times(self) -> Iterator[int]:
+        """The times at which the state may change."""
+        return self._changes.times()
 
     def __call__(self, at: int) -> tuple[Kind, str]:
-        every = self._versions.rows_of_topic(self._topic, at)
-        rows = [(key[2], row) for key, row in every if key[0] == "topic"]
-        if any(self._is_writable(name, row, at) for name, row in rows):
-            kind = Kind.UP
-        else:
-            kind = Kind.NOTICE if rows else Kind.UNREGISTERED
+        for key, row in self._changes.up_to(at):
+            self._take(key, row)
+        kind = Kind.UP if self._writable else Kind.NOTICE if self._rows else Kind.UNREGISTERED
         return kind, _TEXTS[kind]
 
-    def _is_writable(self, name: str, row: Values, at: int) -> bool:
-        _, write, perm, _ = row
-        group = self._versions.version_at(("group", name), at)
-        members = () if group is None or group.values is None else group.values[3]
-        assert isinstance(members, tuple)
-        assert isinstance(perm, int)
-        assert isinstance(write, int)
-        return is_writable(perm, write, has_master=any(member[0] == MASTER_ID for member in members))
+    def _take(self, key: TopicKey | GroupKey, row: Any) -> None:  # noqa: ANN401 - of the kind of the key
+        name = key.broker_name
+        of_kind: dict[str, Any] = self._rows if isinstance(key, TopicKey) else self._groups
+        if row is None:
+            of_kind.pop(name, None)
+        else:
+            of_kind[name] = row
+        if self._is_writable(name):
+            self._writable.add(name)
+        else:
+            self._writable.discard(name)
+
+    def _is_writable(self, name: str) -> bool:
+        row, group = self._rows.get(name), self._groups.get(name)
+        if row is None:
+            return False
+        has_master = group is not None and MASTER_ID in group.broker_addrs
+        return is_writable(row.perm, row.write_queue_nums, has_master=has_master)
 
 
 class _LiveStates:
-    def __init__(self, versions: RowVersions, key: Key, name: str) -> None:
-        self._versions, self._key, self._name = versions, key, name
+    """Whether a broker was registered, for times that rise."""
+
+    def __init__(self, history: History, key: LiveKey, name: str) -> None:
+        self._changes: _Changes[LiveKey, BrokerLive] = _Changes(
+            (at, key, row) for at, row in history.changes_of(key)
+        )
+        self._is_by_address = name == key.broker_addr
+        self._row: BrokerLive | None = None
+        self._name = name
+
+    def times(self) -> Iterator[int]:
+        """The times at which the state may change."""
+        return self._changes.times()
 
     def __call__(self, at: int) -> tuple[Kind, str]:
-        version = self._versions.version_at(self._key, at)
-        if version is None or version.values is None or self._name not in {version.values[0], self._key[2]}:
+        for _, row in self._changes.up_to(at):
+            self._row = row
+        held = self._row
+        if held is None or not (self._is_by_address or held.broker_name == self._name):
             return Kind.UNREGISTERED, "was not registered"
-        return Kind.UP, f"was registered, id {version.values[1]}"
+        return Kind.UP, f"was registered, id {held.broker_id}"
 
 
-def _bars(versions: RowVersions, times: Iterable[int], state_of: StateOf) -> list[Bar]:
+def _bars(history: History, states: _TopicStates | _LiveStates) -> list[Bar]:
     """Periods of one state, in order and without a gap."""
-    periods = versions.periods()
-    first = versions.knows_from
+    periods = history.periods()
+    begins = [period.since for period in periods]
+    first = history.knows_from
     bars: list[Bar] = []
-    for time in sorted({*times, *(period.since for period in periods)}):
+    for time in sorted({*states.times(), *begins}):
         if first is None or time < first:
             continue
-        period = next(each for each in reversed(periods) if each.since <= time)
-        kind, text = _OF_PERIODS.get(period.state) or state_of(time)
+        period = periods[bisect_right(begins, time) - 1]
+        kind, text = _OF_PERIODS.get(period.state) or states(time)
         if bars and (bars[-1]["kind"], bars[-1]["text"]) == (kind, text):
             continue
         if bars:
             bars[-1]["until"] = time
         bars.append({"since": time, "until": None, "kind": kind, "text": text})
     if bars:
-        bars[-1]["until"] = versions.knows_up_to
+        bars[-1]["until"] = history.knows_up_to
     return bars
 
 
@@ -112,13 +168,3 @@ _OF_PERIODS = {
     PeriodState.UNKNOWN: (Kind.UNKNOWN, _TEXTS[Kind.UNKNOWN]),
     PeriodState.STOPPED: (Kind.SERVER, _TEXTS[Kind.SERVER]),
 }
-
-
-def _topic_times(versions: RowVersions, topic: str) -> Iterator[int]:
-    keys = set(versions.keys_of_topic(topic))
-    groups: set[Key] = {("group", key[2]) for key in keys}
-    return _times(versions, keys | groups)
-
-
-def _times(versions: RowVersions, keys: Iterable[Key]) -> Iterator[int]:
-    return (version.event.at for key in keys for version in versions.versions(key))

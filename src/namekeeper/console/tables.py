@@ -6,12 +6,13 @@ from typing import Any
 from msgspec import Struct
 
 from namekeeper.answers.render import explain_knowledge
-from namekeeper.answers.row_changes import Key, Values
 from namekeeper.answers.times import shown
 from namekeeper.common.writable import is_writable
 from namekeeper.console.histories import Followed
-from namekeeper.console.instants import RowsHeld, differs_since, since
+from namekeeper.console.instants import RowsHeld, by_cluster, differs_since, since
 from namekeeper.console.missing import missing
+from namekeeper.history.rows import LiveKey
+from namekeeper.journal.contract.record import BrokerGroup, TopicQueuesRow
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
 
@@ -32,7 +33,7 @@ QUEUES_LIMIT = 50_000
 for each broker name that has it, and there may be 20,000 of these."""
 
 
-Heard = Mapping[str, Mapping[Key, int]]
+Heard = Mapping[str, Mapping[LiveKey, int]]
 """Id of a name server -> live row -> wall ms."""
 _NOBODY: Heard = {}
 
@@ -56,30 +57,41 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
             "at": held.at,
             "knowledge": held.knowledge,
             "knowledge_text": explain_knowledge(held.knowledge),
-            "knows_from": held.versions.knows_from,
-            "knows_up_to": held.versions.knows_up_to,
-            "dropped_until": held.versions.dropped_until,
+            "knows_from": each.first,
+            "knows_up_to": each.history.knows_up_to,
+            "dropped_until": each.history.dropped_until,
             "is_running": each.is_running,
             "progress": each.progress,
             "problem": each.problem,
-            "notes": [*each.notes, *_dropped_notes(held)],
+            "notes": [*each.notes, *_dropped_notes(each)],
             "brokers": len(held.live),
             "broker_names": len(held.groups),
-            "clusters": len({values[0] for values in held.groups.values()}),
+            "clusters": len({group.cluster for group in held.groups.values()}),
             "topics": len(held.topics),
-            "periods": held.versions.periods(),
+            "periods": each.history.periods(),
+            "compared_with": sorted(held.cluster - {held.namesrv}),
+            **_in_question(held),
         }
         for each, held in zip(followed, all_held, strict=True)
     ]
 
 
-def _dropped_notes(held: RowsHeld) -> Iterator[str]:
+def _in_question(held: RowsHeld) -> dict[str, Any]:
+    """The changes that may have happened before the instant or after it, if there are any."""
+    found = list(held.history.in_question(held.at)) if held.has_state else []
+    return {"uncertain": {"changes": len(found), "until": found[-1].at}} if found else {}
+
+
+def _dropped_notes(followed: Followed) -> Iterator[str]:
     """Say from when on the history is known, if older changes were dropped."""
-    until = held.versions.dropped_until
+    history = followed.history
+    until = history.dropped_until
     if until is not None:
+        known = "has its changes" if followed.keeps_past else "is known"
+        others = "; older instants are read from its journal" if followed.keeps_past else ""
         yield (
-            f"the history of {held.namesrv} is known from {shown(until, None)} on: its memory is full, and"
-            " older changes were dropped (consoleHistoryBytes, --history-bytes)"
+            f"the history of {history.namesrv} {known} from {shown(until, None)} on: its memory is full, and"
+            f" older changes were dropped (consoleHistoryBytes, --history-bytes){others}"
         )
 
 
@@ -91,84 +103,113 @@ def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery, heard: Heard = 
         query: the filter.
         heard: when each was last heard, where that is known.
     """
-    found: dict[tuple[str, str, int, str], Key] = {}
-    for held in all_held:
-        for key, values in held.live.items():
-            name, broker_id = str(values[0]), values[1]
-            assert isinstance(broker_id, int)
-            found[key[1], name, broker_id, key[2]] = key
-    zones = _zones(all_held)
+    clusters = by_cluster(all_held)
+    found: dict[tuple[str, str, int, str, int], LiveKey] = {}
+    for number, members in enumerate(clusters):
+        for held in members:
+            for key, live in held.live.items():
+                found[live.cluster, live.broker_name, live.broker_id, live.broker_addr, number] = key
+    zones = [_zones(members) for members in clusters]
     wanted = [
-        each
-        for each in sorted(found)
-        if _has_text(query.text, (each[0], each[1], each[3], zones.get(each[1], "")))
+        (cluster, name, broker_id, addr, number)
+        for cluster, name, broker_id, addr, number in sorted(found)
+        if _has_text(query.text, (cluster, name, addr, zones[number].get(name, "")))
     ]
     if query.only == "differs":
-        wanted = [each for each in wanted if differs_since(all_held, [found[each]]) is not None]
+        wanted = [row for row in wanted if differs_since(clusters[row[-1]], [found[row]]) is not None]
     rows = [
         {
             "cluster": cluster,
-            "zone": zones.get(name),
+            "zone": zones[number].get(name),
             "broker_name": name,
             "broker_id": broker_id,
             "addr": addr,
             "at": {
-                held.namesrv: _live_at(held, found[cluster, name, broker_id, addr], name, heard)
-                for held in all_held
+                held.namesrv: _live_at(held, found[cluster, name, broker_id, addr, number], name, heard)
+                for held in clusters[number]
                 if held.has_state
             },
-            "differs_since": differs_since(all_held, [found[cluster, name, broker_id, addr]]),
+            "differs_since": differs_since(clusters[number], [found[cluster, name, broker_id, addr, number]]),
         }
-        for cluster, name, broker_id, addr in wanted[query.offset : query.offset + query.limit]
+        for cluster, name, broker_id, addr, number in wanted[query.offset : query.offset + query.limit]
     ]
     return {"total": len(wanted), "offset": query.offset, "rows": rows}
 
 
 def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any]:
-    """Topics by name; their queues on each broker name, and the name servers with these queues."""
-    known = [held for held in all_held if held.has_state]
-    names = sorted({topic for held in known for topic in held.topics})
-    wanted = [name for name in names if _has_text(query.text, (name,))] if query.text else names
+    """Topics by name, of each cluster; their queues on each broker name, and the name servers with these."""
+    clusters = _known(all_held)
+    wanted = _topics(clusters)
+    if query.text:
+        wanted = [each for each in wanted if _has_text(query.text, (each[0],))]
     if query.only == "differs":
-        wanted = [name for name in wanted if _is_different(known, name)]
+        wanted = [(topic, number) for topic, number in wanted if _is_different(clusters[number], topic)]
     elif query.only == "unwritable":
-        unwritable = _unwritable(known, wanted)
-        wanted = [name for name in wanted if name in unwritable]
-    window = _window(known, wanted[query.offset : query.offset + query.limit])
-    writable = {held.namesrv: writable_topics(held, window) for held in known}
-    rows = [_topic(known, topic, writable) for topic in window]
+        unwritable = _unwritable(clusters)
+        wanted = [each for each in wanted if each in unwritable]
+    window = _window(clusters, wanted[query.offset : query.offset + query.limit])
+    topics = {topic for topic, _ in window}
+    writable = {held.namesrv: writable_topics(held, topics) for cluster in clusters for held in cluster}
+    rows = [_topic(clusters[number], topic, writable) for topic, number in window]
     return {"total": len(wanted), "offset": query.offset, "rows": rows}
 
 
-def _window(known: Sequence[RowsHeld], topics: Sequence[str]) -> Sequence[str]:
+def _known(all_held: Iterable[RowsHeld]) -> list[list[RowsHeld]]:
+    """The name servers of each cluster whose state is known."""
+    return by_cluster(held for held in all_held if held.has_state)
+
+
+def _topics(clusters: Sequence[Sequence[RowsHeld]]) -> list[tuple[str, int]]:
+    """Topics, sorted, and the numbers of the clusters that have them."""
+    return sorted(
+        {
+            (topic, number)
+            for number, cluster in enumerate(clusters)
+            for held in cluster
+            for topic in held.topics
+        }
+    )
+
+
+def _window(
+    clusters: Sequence[Sequence[RowsHeld]], topics: Sequence[tuple[str, int]]
+) -> Sequence[tuple[str, int]]:
     """The first topics, up to the limit of queues."""
     left = QUEUES_LIMIT
-    for index, topic in enumerate(topics):
-        left -= sum(len(held.topics.get(topic, ())) for held in known)
+    for index, (topic, number) in enumerate(topics):
+        left -= sum(len(held.topics.get(topic, ())) for held in clusters[number])
         if left < 0:
             return topics[: max(1, index)]
     return topics
 
 
 def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:
-    """What is missing, which topics have no queue to write to, and where name servers disagree, as counts."""
-    known = [held for held in all_held if held.has_state]
-    names = {topic for held in known for topic in held.topics}
-    brokers = {key for held in known for key in held.live}
+    """Counts of missing brokers, topics without a queue to write to, and disagreements of name servers."""
+    clusters = _known(all_held)
+    topics = _topics(clusters)
     return {
-        "topics": len(names),
-        "unwritable": len(_unwritable(known, names)),
-        "topics_differ": sum(_is_different(known, name) for name in names) if len(known) > 1 else 0,
-        "brokers_differ": sum(differs_since(known, [key]) is not None for key in brokers),
-        "known": len(known),
-        **missing(known),
+        "topics": len(topics),
+        "unwritable": len(_unwritable(clusters)),
+        "topics_differ": sum(_is_different(clusters[number], topic) for topic, number in topics),
+        "brokers_differ": sum(
+            differs_since(cluster, [key]) is not None
+            for cluster in clusters
+            for key in {key for held in cluster for key in held.live}
+        ),
+        "known": sum(map(len, clusters)),
+        "compared": sum(len(cluster) for cluster in clusters if len(cluster) > 1),
+        **missing(clusters),
     }
 
 
-def _unwritable(known: Sequence[RowsHeld], names: Collection[str]) -> set[str]:
-    """The topics of which a producer could use no queue at one of the name servers."""
-    writable = [writable_topics(held) for held in known]
-    return {name for name in names if any(name not in each for each in writable)}
+def _unwritable(clusters: Sequence[Sequence[RowsHeld]]) -> set[tuple[str, int]]:
+    """The topics of which a producer could use no queue at one of the name servers of a cluster."""
+    found = set()
+    for number, cluster in enumerate(clusters):
+        names = {topic for held in cluster for topic in held.topics}
+        writable = set(names).intersection(*map(writable_topics, cluster))
+        found |= {(topic, number) for topic in names - writable}
+    return found
 
 
 def writable_topics(held: RowsHeld, topics: Iterable[str] | None = None) -> set[str]:
@@ -183,35 +224,37 @@ def writable_topics(held: RowsHeld, topics: Iterable[str] | None = None) -> set[
     return {topic for topic in wanted if _can_be_written(held.topics.get(topic, {}), masters)}
 
 
-def _can_be_written(rows: Mapping[str, Values], masters: Collection[str]) -> bool:
-    """Whether a row of a topic can be used, of those by the names of their brokers."""
-    for name, (_, write, perm, _) in rows.items():
-        assert isinstance(perm, int)
-        assert isinstance(write, int)
-        if is_writable(perm, write, has_master=name in masters):
-            return True
-    return False
+def _can_be_written(rows: Mapping[str, TopicQueuesRow], masters: Collection[str]) -> bool:
+    """Whether a producer could use one of the rows of a topic.
+
+    Args:
+        rows: broker name -> row.
+        masters: broker names with a master.
+    """
+    return any(
+        is_writable(row.perm, row.write_queue_nums, has_master=name in masters) for name, row in rows.items()
+    )
 
 
 def _zones(all_held: Iterable[RowsHeld]) -> dict[str, str]:
     """Broker name -> its zone, of those that have one."""
     return {
-        name: str(group[1])
-        for held in all_held
-        for name, group in held.groups.items()
-        if group[1] is not None
+        name: group.zone for held in all_held for name, group in held.groups.items() if group.zone is not None
     }
 
 
-def _live_at(held: RowsHeld, key: Key, name: str, heard: Heard) -> dict[str, Any] | None:
-    values = held.live.get(key)
-    if values is None or values[0] != name:
+def _live_at(held: RowsHeld, key: LiveKey, name: str, heard: Heard) -> dict[str, Any] | None:
+    live = held.live.get(key)
+    if live is None or live.broker_name != name:
         return None
-    return {"since": since(held.versions, key, held.at), "heard": heard.get(held.namesrv, {}).get(key)}
+    began = since(held.history, key, held.at)
+    window = {"since_window_ms": began.window_ms} if began is not None and began.window_ms else {}
+    heard_at = heard.get(held.namesrv, {}).get(key)
+    return {"since": None if began is None else began.at, "heard": heard_at, **window}
 
 
 def _topic(known: Sequence[RowsHeld], topic: str, writable: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    keys = sorted({key for held in known for key in held.versions.keys_of_topic(topic)})
+    keys = {key for held in known for key in held.history.keys_of_topic(topic)}
     return {
         "topic": topic,
         "routes": list(_routes(known, topic)),
@@ -222,17 +265,22 @@ def _topic(known: Sequence[RowsHeld], topic: str, writable: Mapping[str, Collect
 
 def _routes(known: Sequence[RowsHeld], topic: str) -> Iterator[dict[str, Any]]:
     """The different routes of a topic, each with the name servers that have it."""
-    seen: dict[tuple[tuple[str, Values], ...], list[str]] = {}
+    seen: dict[tuple[tuple[str, TopicQueuesRow], ...], list[str]] = {}
     for held in known:
-        seen.setdefault(tuple(sorted(held.topics.get(topic, {}).items())), []).append(held.namesrv)
+        seen.setdefault(tuple(sorted(held.topics.get(topic, {}).items(), key=_name)), []).append(held.namesrv)
     for rows, namesrvs in seen.items():
-        yield {"namesrvs": namesrvs, "queues": [_queues(name, values) for name, values in rows]}
+        yield {"namesrvs": namesrvs, "queues": [_queues(name, row) for name, row in rows]}
 
 
-def _queues(name: str, values: Values) -> dict[str, Any]:
-    read, write, perm, _ = values
-    assert isinstance(perm, int)
-    return {"broker_name": name, "read": read, "write": write, "perm": format_perm(perm)}
+def _name(named: tuple[str, TopicQueuesRow]) -> str:
+    return named[0]
+
+
+def _queues(name: str, row: TopicQueuesRow) -> dict[str, Any]:
+    return {
+        "broker_name": name, "read": row.read_queue_nums, "write": row.write_queue_nums,
+        "perm": format_perm(row.perm),
+    }  # fmt: skip
 
 
 def _is_different(known: Sequence[RowsHeld], topic: str) -> bool:
@@ -240,10 +288,8 @@ def _is_different(known: Sequence[RowsHeld], topic: str) -> bool:
     return any(route != routes[0] for route in routes[1:])
 
 
-def _has_master(group: Values) -> bool:
-    members = group[3]
-    assert isinstance(members, tuple)
-    return any(member[0] == MASTER_ID for member in members)
+def _has_master(group: BrokerGroup) -> bool:
+    return MASTER_ID in group.broker_addrs
 
 
 def _has_text(text: str, names: Iterable[str]) -> bool:

@@ -10,8 +10,8 @@ from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
 from namekeeper.answers.phrases import CLOSED_BY
 from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
-from namekeeper.answers.row_versions import RowVersions
-from namekeeper.answers.source import HistorySource
+from namekeeper.answers.route import route_at
+from namekeeper.answers.source import PastAnswers
 from namekeeper.answers.times import LATEST_MS, instant_of
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
@@ -20,7 +20,7 @@ from namekeeper.console.changes import ChangeQuery, beside, change_rows
 from namekeeper.console.difference import difference
 from namekeeper.console.evidence_links import broker_words, evidence_links
 from namekeeper.console.histories import Histories
-from namekeeper.console.instants import RowsHeld, end_of, held_by
+from namekeeper.console.instants import RowsHeld, end_of, held_by_each
 from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import (
@@ -32,8 +32,17 @@ from namekeeper.console.tables import (
     troubles,
 )
 from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.history.history import (
+    NOT_OBSERVED,
+    OBSERVED,
+    RESTART_POSSIBLE,
+    RESTART_SEEN,
+    History,
+)
+from namekeeper.history.rows import GroupKey
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.model.perm import format_perm
+from namekeeper.model.route import TopicRouteData
 from namekeeper.pipeline.report.columns import CAUSES
 from namekeeper.pipeline.report.html import SHAPES
 
@@ -52,16 +61,16 @@ class ConsoleViews:
     """Answers the requests of the page.
 
     Args:
-        histories: what is shown; whoever calls holds its lock, but for `why`, `audit` and `who_knows`.
+        histories: the shown histories; callers hold their lock, except for `why`, `audit` and `who_knows`.
         open_source: opens the journals for `why` and `audit`; None if there are none.
         clock: tells the present.
-        who_knows: asks name servers who has asked for a topic; by the addresses of their operators' pages.
+        who_knows: asks name servers which clients asked for a topic; keys are addresses of operators' pages.
     """
 
     def __init__(
         self,
         histories: Histories,
-        open_source: Callable[[], HistorySource] | None,
+        open_source: Callable[[], PastAnswers] | None,
         clock: Clock,
         who_knows: Callable[[str], Mapping[str, WhoKnows | RemotingError]] = lambda _topic: {},
     ) -> None:
@@ -73,10 +82,11 @@ class ConsoleViews:
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
-        """The name servers at an instant, and the begin and end of the known time."""
+        """The name servers at an instant, and the start and end of the known time."""
         at = self._instant(query, "at")
         rows = namesrv_rows(self._histories.followed, self._held(at))
-        firsts = [row["knows_from"] for row in rows if row["knows_from"] is not None]
+        is_observed = any(boot.is_observed for each in self._shown for boot in each.coverage.boots)
+        firsts = [each.first for each in self._histories.followed if each.first is not None]
         return {
             "revision": self._histories.revision,
             "now": self._clock.now().wall_ms,
@@ -84,7 +94,7 @@ class ConsoleViews:
             "first": min(firsts, default=None),
             "last": max((row["knows_up_to"] or 0 for row in rows), default=0) or None,
             "namesrvs": rows,
-            "causes": {**CAUSES, **_EVENTS},
+            "causes": {**CAUSES, **_EVENTS, **(_OF_OBSERVATION if is_observed else {})},
             "closed_by": CLOSED_BY,
             "shapes": SHAPES,
         }
@@ -92,7 +102,7 @@ class ConsoleViews:
     def brokers(self, query: Query) -> dict[str, Any]:
         """A window of the brokers at an instant."""
         at = self._instant(query, "at")
-        heard = {each.versions.namesrv: each.heard for each in self._histories.followed} if at is None else {}
+        heard = {each.history.namesrv: each.heard for each in self._histories.followed} if at is None else {}
         return broker_rows(self._held(at), _table_query(query), heard)
 
     def topics(self, query: Query) -> dict[str, Any]:
@@ -100,7 +110,7 @@ class ConsoleViews:
         return topic_rows(self._held(self._instant(query, "at")), _table_query(query))
 
     def troubles(self, query: Query) -> dict[str, Any]:
-        """What somebody should look at first at an instant, as counts."""
+        """Counts of the problems to look at first, at an instant."""
         return troubles(self._held(self._instant(query, "at")))
 
     def changes(self, query: Query) -> dict[str, Any]:
@@ -111,37 +121,42 @@ class ConsoleViews:
             end_at=self._instant(query, "to"),
             limit=_number(query, "limit", 100, ROWS_LIMIT),
         )
-        dropped = [each.dropped_until for each in self._versions if each.dropped_until is not None]
-        return {**change_rows(self._versions, wanted), "dropped_until": max(dropped, default=None)}
+        dropped = [each.dropped_until for each in self._shown if each.dropped_until is not None]
+        return {**change_rows(self._shown, wanted), "dropped_until": max(dropped, default=None)}
 
     def beside(self, query: Query) -> dict[str, Any]:
         """Times of the last change before an instant and of the first one after it; None if there is none."""
         at = self._instant(query, "at") or self._now()
-        return beside(self._versions, at)
+        return beside(self._shown, at)
 
     def topic(self, query: Query) -> dict[str, Any]:
         """A topic: its route at an instant at each name server, and over time."""
         name, at = _name(query), self._instant(query, "at")
-        versions = self._versions
-        is_there = any(True for each in versions for _ in each.keys_of_topic(name))
-        names = {topic for each in versions for topic in each.topics()}
-        routes = [each.route(name, end_of(each) if at is None else at) for each in versions]
+        histories = self._shown
+        is_there = any(True for each in histories for _ in each.keys_of_topic(name))
+        names = {topic for each in histories for topic in each.topics()}
+        routes = [route_at(each, name, end_of(each) if at is None else at) for each in self._at(at, name)]
         return {
             "name": name,
             "is_there": is_there,
             "near": "" if is_there else did_you_mean(name, names),
             "routes": [
-                {**value, "knowledge_text": explain_knowledge(route.knowledge), "perms": _perms(route)}
+                {
+                    **value,
+                    "knowledge_text": explain_knowledge(route.knowledge),
+                    "perms": _perms(route.route),
+                    **_uncertain(route, value),
+                }
                 for route, value in zip(routes, route_values(routes), strict=True)
             ],
-            "lanes": topic_lanes(versions, name),
+            "lanes": topic_lanes(histories, name),
         }
 
     def broker(self, query: Query) -> dict[str, Any]:
         """A broker, by name or address: its sessions at each name server."""
-        name, versions = _name(query), self._versions
-        sessions = broker_sessions(versions, name)
-        names = {key[1] for each in versions for key in each.keys("group")}
+        name, histories = _name(query), self._shown
+        sessions = broker_sessions(histories, name)
+        names = {key.broker_name for each in histories for key in each.keys(GroupKey)}
         return {
             "name": name,
             "is_there": bool(sessions),
@@ -149,7 +164,7 @@ class ConsoleViews:
             "sessions": sessions[:ROWS_LIMIT],
             "session_count": len(sessions),
             "absences": broker_absences(sessions),
-            "lanes": broker_lanes(versions, name),
+            "lanes": broker_lanes(histories, name),
         }
 
     def compare(self, query: Query) -> dict[str, Any]:
@@ -163,7 +178,7 @@ class ConsoleViews:
 
     def search(self, query: Query) -> dict[str, Any]:
         """Names that contain a text."""
-        return found_names(self._versions, query.get("q", ""))
+        return found_names(self._shown, query.get("q", ""))
 
     def why(self, query: Query) -> dict[str, Any]:
         """Why a topic had no route at an instant; reads the journals, as the command does."""
@@ -172,8 +187,8 @@ class ConsoleViews:
             explanations = explain(source.evidence(name, at), at)
         found = explanation_values(explanations)
         with self._histories.lock.to_look():
-            names = {topic for each in self._versions for topic in each.topics()}
-            brokers = broker_words(self._versions)
+            names = {topic for each in self._shown for topic in each.topics()}
+            brokers = broker_words(self._shown)
         return {
             "name": name,
             "near": "" if name in names else did_you_mean(name, names),
@@ -183,7 +198,7 @@ class ConsoleViews:
         }
 
     def audit(self, query: Query) -> dict[str, Any]:
-        """Requests that access rules judged or that were refused, newest first; reads the journals.
+        """Requests that access rules checked or that were refused, newest first; reads the journals.
 
         By default those of the day before the end.
         """
@@ -203,7 +218,7 @@ class ConsoleViews:
         }
 
     def who_knows(self, query: Query) -> dict[str, Any]:
-        """Who has asked for a topic since its last change, at each name server that can be asked."""
+        """The clients that asked for a topic since its last change, at each name server that can be asked."""
         rows = [
             {"namesrv": addr, "problem": str(answer), "answer": None}
             if isinstance(answer, RemotingError)
@@ -213,7 +228,7 @@ class ConsoleViews:
         return {"rows": rows}
 
     @contextlib.contextmanager
-    def _source(self) -> Iterator[HistorySource]:
+    def _source(self) -> Iterator[PastAnswers]:
         """The journals, for one of the few that may read them at once."""
         if self._open_source is None:
             raise ConfigError(
@@ -227,14 +242,25 @@ class ConsoleViews:
             self._reading_places.release()
 
     @property
-    def _versions(self) -> list[RowVersions]:
-        return [each.versions for each in self._histories.followed]
+    def _shown(self) -> list[History]:
+        return [each.history for each in self._histories.followed]
+
+    def instants(self, view: str, query: Query) -> list[int]:
+        """The instants about which a view is asked, wall ms, without the present."""
+        found = (self._instant(query, name) for name in _INSTANTS.get(view, ()))
+        return [at for at in found if at is not None]
+
+    def _at(self, at: int | None, about: str | None = None) -> list[History]:
+        """The histories to be asked about an instant."""
+        return self._shown if at is None else [each.history_at(at, about) for each in self._histories.all]
 
     def _held(self, at: int | None) -> Sequence[RowsHeld]:
+        if at is not None and self._histories.has_dropped([at]):
+            return held_by_each(self._at(at), at)
         key = (self._histories.revision, at)
         found = self._kept.get(key)
         if found is None:
-            found = [held_by(each, at) for each in self._versions]
+            found = held_by_each(self._shown, at)
             self._keep(key, found)
         return found
 
@@ -253,7 +279,7 @@ class ConsoleViews:
         at = self._instant(query, f"{side}_at")
         found = next((held for held in self._held(at) if held.namesrv == namesrv), None)
         if found is None:
-            there = ", ".join(each.namesrv for each in self._versions)
+            there = ", ".join(each.namesrv for each in self._shown)
             raise ConfigError(f"there is no name server {namesrv!r}; there is {there}")
         return found
 
@@ -269,6 +295,11 @@ class ConsoleViews:
         return self._clock.now().wall_ms
 
 
+_INSTANTS = {
+    **dict.fromkeys(("overview", "troubles", "brokers", "topics", "topic"), ("at",)),
+    "compare": ("a_at", "b_at"),
+}
+"""View -> the parameters with the instants about which it is asked."""
 _EVENTS = {
     "change": "seen in an answer",
     WAS_THERE: "before what is known",
@@ -276,6 +307,13 @@ _EVENTS = {
     "corrected": "found by a checkpoint after a loss",
 }
 """Kind of event without a cause -> text."""
+_OF_OBSERVATION = {
+    NOT_OBSERVED: "not observed from here on",
+    OBSERVED: "observed from here on",
+    RESTART_SEEN: "observed again: it has restarted",
+    RESTART_POSSIBLE: "observed again: it may have restarted",
+}
+"""Cause of an event of an observed name server itself -> text."""
 _DIGITS = 20
 """Longest number: Python refuses to read some thousand digits."""
 _CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
@@ -290,13 +328,16 @@ def _table_query(query: Query) -> TableQuery:
     )
 
 
-def _perms(at: RouteAt) -> dict[str, str]:
+def _perms(route: TopicRouteData | None) -> dict[str, str]:
     """Broker name -> the text of its permission."""
-    return (
-        {}
-        if at.route is None
-        else {each.broker_name: format_perm(each.perm) for each in at.route.queue_datas}
-    )
+    return {} if route is None else {each.broker_name: format_perm(each.perm) for each in route.queue_datas}
+
+
+def _uncertain(route: RouteAt, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of a route in question, each with the permissions after it, if there are any."""
+    changes = zip(route.uncertain, value.get("uncertain", ()), strict=True)
+    found = [{**shown, "perms": _perms(change.route)} for change, shown in changes]
+    return {"uncertain": found} if found else {}
 
 
 def _name(query: Query) -> str:

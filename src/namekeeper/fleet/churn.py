@@ -51,7 +51,7 @@ def parse_churn(text: str) -> dict[ChurnKind, float]:
         ChurnKind -> times an hour.
 
     Raises:
-        ConfigError: it can't be read; says how to write it.
+        ConfigError: it can't be read; the message says how to write it.
     """
     rates: dict[ChurnKind, float] = {}
     for item in MIXTURES.get(text.strip(), text).split(","):

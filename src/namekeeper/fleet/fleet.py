@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Self
+from typing import Any, Self
 
-from msgspec import structs
+from msgspec import Struct, field, structs, to_builtins
 
 from namekeeper.broker.broker_client import make_broker_client
 from namekeeper.broker.fixed_rate import Sleep
@@ -22,17 +23,66 @@ from namekeeper.fleet.actions import FleetActions
 from namekeeper.fleet.connections import REGISTRATIONS_AT_ONCE
 from namekeeper.fleet.plan import Action, FleetPlan, PlannedBroker
 from namekeeper.fleet.simulated_broker import SimulatedBroker
-from namekeeper.fleet.summary import FleetSummary
-from namekeeper.fleet.version_clock import VersionClock
+from namekeeper.model.now import Now
 from namekeeper.model.version import DataVersion
 
-__all__ = ["Fleet"]
+__all__ = ["Fleet", "FleetSummary", "VersionClock"]
 
 BROKERS_AT_ONCE = 16
 """Brokers that start, or stop, at the same time."""
 TEMPLATE = BrokerSettings(
     broker_name="?", broker_addr="127.0.0.1:1", cluster_name="?", namesrv_addr="127.0.0.1:1"
 )
+
+
+class VersionClock:
+    """The clock of a fleet's data versions: it stands still while one action is performed.
+
+    So brokers that get the same topic in one action have the same version, and send the same bytes.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._now = clock.now()
+
+    def now(self) -> Now:
+        """Return the time of the last `stamp`."""
+        return self._now
+
+    def stamp(self) -> None:
+        """Take the current time."""
+        self._now = self._clock.now()
+
+
+class FleetSummary(Struct):
+    """Counts since the start of the fleet; they change while it runs."""
+
+    brokers: int = 0
+    """Brokers of the plan."""
+    running: int = 0
+    """Brokers that run now."""
+    topics: int = 0
+    """Topic configurations of all running brokers."""
+    actions: Counter[str] = field(default_factory=Counter)
+    """Name of an action -> how often it was performed."""
+    failed_actions: int = 0
+    """Number of actions that failed."""
+    registrations: dict[str, int] = field(default_factory=dict)
+    """Name server -> registrations it accepted."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """Name server -> registrations that failed."""
+    last_failure: str | None = None
+
+    def count(self, result: RegisterBrokerResult) -> None:
+        """Count one result of one broker at one name server."""
+        table = self.registrations if result.error is None else self.failures
+        table[result.namesrv_addr] = table.get(result.namesrv_addr, 0) + 1
+        if result.error is not None:
+            self.last_failure = str(result.error)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return dict(to_builtins(self))
 
 
 class Fleet:

@@ -18,10 +18,10 @@ _LAST_PORT = 65_535
 
 
 class FleetSettings(Struct, frozen=True, kw_only=True):
-    """What a plan is made from; equal settings give equal plans.
+    """Settings of a plan; equal settings give equal plans.
 
     Raises:
-        ConfigError: a number that can't work; says which.
+        ConfigError: a number that can't work; the message says which.
     """
 
     brokers: int = 4
@@ -151,4 +151,4 @@ class FleetPlan(Struct, frozen=True):
     topics: dict[str, tuple[TopicConfig, ...]]
     """Cluster -> the topics it has at the beginning."""
     actions: tuple[Action, ...]
-    """In the order of time."""
+    """The actions in the order of time."""

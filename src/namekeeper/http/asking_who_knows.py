@@ -1,4 +1,4 @@
-"""Asks operators' pages who has asked for a topic since its last change."""
+"""Asks operators' pages for the connections that looked up a topic since its last change."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ async def ask_who_knows(
     """Ask each name server; the answers or errors are in the order of the addresses.
 
     Args:
-        pages: where their operators' pages are.
-        topic: asked for by clients before or after its last change.
+        pages: the addresses of their operators' pages.
+        topic: topic that clients looked up before or after its last change.
         token: sent as bearer token; empty: none.
-        tls: for those that speak TLS; None: the authorities of the system count.
+        tls: for pages that speak TLS; None: the authorities of the system count.
     """
     return await asyncio.gather(*(_answer(page, topic, token, tls) for page in pages))
 
@@ -43,7 +43,7 @@ async def _ask(page: PageAddress, topic: str, token: str, tls: Tls | None) -> Wh
     """Ask one name server.
 
     Raises:
-        RemotingError: it does not remember look-ups, or refuses to tell.
+        RemotingError: it does not remember lookups, or refuses to answer.
         RemotingConnectError: it does not answer.
     """
     addr = str(page)

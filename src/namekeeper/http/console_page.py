@@ -1,7 +1,7 @@
 """`/` in a browser: the page of `namekeeper console` over this name server alone.
 
-What the page asks is answered by a console beside (`console_process`); its files are given here, and so is
-who has asked for a topic, which only the name server itself knows. Nothing is changed by a GET.
+A console process (`console_process`) answers the requests of the page. The name server itself sends the
+page's files, and the connections that looked up a topic, which only it has. A GET changes nothing.
 """
 
 from collections.abc import Callable
@@ -35,23 +35,24 @@ _STREAM = "text/event-stream"
 _EVENTS = f"{API}events"
 _WHY = f"{API}why"
 LASTING_LIMIT = 64
-"""Pages that listen, and questions that take long, at a time: each costs two descriptors."""
+"""Most pages that listen, and slow questions, at a time: each costs two descriptors."""
 VIEWS_AT_ONCE = 2
 """Answers that the console makes at a time, and at most one for each host; as many causes. To the console all
 requests come from one host."""
 _UNREMEMBERED = "look-ups are not remembered: set rememberLookups=true"
 
 Refuse = Callable[[Peer, str | None], str | None]
-"""Why a peer may not read a page, from what its connection proves and its token; None if it may."""
+"""Why a peer may not read a page, by its proved identity and its token; None if it may."""
 
 
 class ConsolePage:
-    """Answers what a browser asks for.
+    """Answers the requests of a browser.
 
     Args:
         process: the console.
-        refuse: who may look.
-        who_knows: gives the connections that have asked for a topic; None if they are not remembered.
+        refuse: checks whether a peer may see the page.
+        who_knows: returns the connections that looked up a topic; None if the server does not remember
+            lookups.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class ConsolePage:
         )
 
     async def _asked(self, request: web.BaseRequest) -> web.StreamResponse:
-        """What the console says, in the turn of the host; events need none."""
+        """The answer of the console, in the turn of the host; events need no turn."""
         turns = self._why_turns if request.path == _WHY else self._turns
         turn = nullcontext() if request.path == _EVENTS else turns.of(request.remote or "")
         try:
@@ -125,7 +126,7 @@ class ConsolePage:
 
 
 async def _passed_on(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    """The answer of the console: whole, or as it comes if it is a stream."""
+    """The answer of the console: complete, or as it comes if it is a stream."""
     if answer.content_type != _STREAM:
         body = await answer.read()
         return web.Response(

@@ -1,7 +1,7 @@
-"""The console of a name server: a process of its own that is there while somebody looks at the page.
+"""The console of a name server: a process of its own that runs while a browser uses the page.
 
 Reading a month of journal takes seconds of a processor and some memory. None of it is the name server's:
-look-ups go on beside it, and if the console dies they don't notice.
+lookups go on beside it, and do not notice if the console dies.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ __all__ = ["ConsoleAddress", "ConsoleProcess", "NoConsoleError"]
 log = logging.getLogger("namekeeper.http")
 
 IDLE_SECONDS = 600.0
-"""How long after the last request it is ended."""
+"""Time after the last request at which it ends."""
 START_SECONDS = 30.0
-"""How long it may take to say where it listens."""
+"""Time limit until it prints its address."""
 TOKEN_VARIABLE = "NAMEKEEPER_CONSOLE_TOKEN"  # noqa: S105 - its name
 
 
 class NoConsoleError(Exception):
-    """The console does not run; the message says what to do."""
+    """The console does not run; the message names the remedy."""
 
 
 class ConsoleAddress(Struct, frozen=True):
-    """Where a console listens, and the token that it wants."""
+    """The address of a console, and the token that it wants."""
 
     url: str
     """Without a slash at the end."""
@@ -39,10 +39,10 @@ class ConsoleAddress(Struct, frozen=True):
 
 
 class ConsoleProcess:
-    """Starts the console when it is asked for, and ends it when nobody has asked for a while.
+    """Starts the console on demand, and ends it after a while without requests.
 
     Args:
-        command: gives the words of its command; it prints its address, and ends at the end of its input.
+        command: returns the words of its command; it prints its address, and ends at the end of its input.
     """
 
     def __init__(self, command: Callable[[], Sequence[str]]) -> None:
@@ -60,7 +60,7 @@ class ConsoleProcess:
 
     @contextlib.asynccontextmanager
     async def used(self) -> AsyncIterator[ConsoleAddress]:
-        """Its address; it is not ended while this is entered.
+        """The address of the process, which does not end while this context is entered.
 
         Raises:
             NoConsoleError: it does not start.
@@ -90,7 +90,7 @@ class ConsoleProcess:
 
     async def _start(self) -> None:
         if self._child is not None:
-            _ended(self._child)  # it died: remove what is left of it
+            _ended(self._child)  # it died: remove its remains
         token = secrets.token_urlsafe(24)
         words = list(self._command())
         try:
@@ -122,7 +122,7 @@ def _started(words: Sequence[str], token: str) -> "subprocess.Popen[str]":
 
 
 def _ended(child: "subprocess.Popen[str]") -> None:
-    """End a child; it is waited for beside, since that may take a moment."""
+    """End a child; a thread waits for it, since that may take a moment."""
     child.terminate()
     threading.Thread(target=_reaped, args=(child,), daemon=True).start()
 

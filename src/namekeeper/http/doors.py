@@ -1,4 +1,4 @@
-"""Who may ask the page: the names of a host that it answers to, the token off loopback, access rules."""
+"""Access to the page: the names of a host that it answers to, the token off loopback, access rules."""
 
 import hmac
 import ipaddress
@@ -19,7 +19,7 @@ __all__ = ["COOKIE", "Doors", "is_loopback", "make_token", "problem_with_host_na
 COOKIE = "namekeeper_console"
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
 _OWN_SITES = frozenset({"same-origin", "none"})
-"""What browsers say of a request by a page to its own server, and of one by the person."""
+"""Browsers send these values for a request by a page to its own server, and for one by the person."""
 _AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s\[\]:/?#@\\]+))(:\d*)?")
 """`[address]` or a name, and a port."""
 
@@ -32,19 +32,19 @@ class Doors(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     """Further names of this host that a browser may use."""
     token: str = ""
-    """Empty: nobody needs one."""
+    """Empty: no client needs one."""
     remedy: str = "give --allow-host for it"
-    """What to do about a name that is refused."""
+    """The remedy for a refused name."""
     policy: Callable[[], AccessPolicy] | None = None
-    """Gives the access rules that hold now; None: there are none."""
+    """Returns the access rules that hold now; None: there are none."""
     own_names: frozenset[str] = frozenset()
     """Names that this host has by itself: no page of another server may send forms because of them."""
 
     def refuse_host(self, header: str | None, token: str = "") -> str | None:
         """Why the host name of a request is refused; None if it is accepted.
 
-        A stranger's page can make a browser resolve the stranger's name to our address; then the header has
-        that name. Such a page knows no token.
+        A stranger's page can make a browser resolve the stranger's name to this server's address. Then the
+        header has that name. Such a page knows no token.
 
         Args:
             header: the host name, and a port.
@@ -60,9 +60,9 @@ class Doors(Struct, frozen=True):
         return f"this page does not go by that name: {self.remedy}"
 
     def refuse_origin(self, headers: Mapping[str, str]) -> str | None:
-        """Why a request that changes something is refused to the page that sends it; None if it is accepted.
+        """Why a request that changes something is refused to its page; None if it is accepted.
 
-        Browsers name the page; other clients name none, and no stranger can make them send a request.
+        Browsers name the page. Other clients name none, and no stranger can make them send a request.
         """
         if headers.get("Sec-Fetch-Site") in _OWN_SITES:
             return None
@@ -82,7 +82,7 @@ class Doors(Struct, frozen=True):
         return self.policy is not None and user_of_key(token, self.policy().keys) is not None
 
     def refuse_token(self, tokens: Collection[str]) -> str | None:
-        """Why the tokens of a request are refused; None if one of them is right."""
+        """Why the tokens of a request are refused; None if one of them is correct."""
         if not self.token or any(_is_same(each, self.token) for each in tokens):
             return None
         return "a token is needed: it is in the address that the console printed when it started"
@@ -90,7 +90,8 @@ class Doors(Struct, frozen=True):
     def refuse_peer(self, peer: Peer, tokens: Collection[str]) -> str | None:
         """Why access rules refuse the page to a peer, and to the users whose keys came as tokens.
 
-        A rule about the operators' pages must allow it, also with the mode audit: nobody had it before.
+        A rule about the operators' pages must allow it, also with the mode audit: no peer had the page
+        before.
         """
         if self.policy is None:
             return None
@@ -103,7 +104,7 @@ class Doors(Struct, frozen=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this host only."""
+    """Whether only this host can reach an address."""
     if host in _LOCAL_NAMES:
         return True
     try:
@@ -118,7 +119,7 @@ def make_token() -> str:
 
 
 def _host_of(header: str) -> str:
-    """The name in a Host header, without port and brackets; empty if the header is none."""
+    """The name in a Host header, without port and brackets; empty if the header has none."""
     found = _AUTHORITY.fullmatch(header.strip().lower())
     if found is None:
         return ""
@@ -127,7 +128,7 @@ def _host_of(header: str) -> str:
 
 
 def problem_with_host_name(name: str) -> str | None:
-    """Why no request has a name that somebody gave for a host, with what to write; None if one may."""
+    """Why no request has this name for a host, with a correct name; None if a request may have it."""
     if _is_address(name):
         return None
     if "*" in name:

@@ -1,13 +1,13 @@
-"""Limits of the connections to an HTTP port: how many there are in each stage, and how long each stage lasts.
+"""Limits of the connections to an HTTP port: their number in each stage, and the duration of each stage.
 
 A connection carries one request. It has a slot for its present stage, and gives it back with the next stage:
 
-1. *asking*: its request is not complete. At the limit the server closes a connection that had time to ask.
-   A burst of connections never closes a probe of the same host whose request is on its way.
+1. *asking*: its request is not complete. At the limit the server closes a connection that had time to ask. A
+burst of connections never closes a probe of the same host whose request is on its way.
 2. *answering*: the server makes the answer. At the limit it answers 503. Probes need no such slot.
-3. *reading*: the peer reads the answer. At the limit the server closes the connection that is oldest.
+3. *reading*: the peer reads the answer. At the limit the server closes the oldest connection.
 4. A stream has a slot among the streams of its kind. At their limit the server ends one of the host with the
-   most streams, if this host has more than its share; else it answers 503.
+most streams, if this host has more than its share; else it answers 503.
 
 The host with the most connections in a stage loses one, so a host can't keep others out.
 """
@@ -30,34 +30,38 @@ ASKING_LIMIT = 64
 """Connections without a complete request: a few scrapers, probes and people send theirs at once. Each costs a
 descriptor that brokers may need."""
 ASKING_BURST = 4 * ASKING_LIMIT
-"""The same while each is young or has sent something that the server has not read. A loop iteration accepts
-64 connections, so a new one has a few iterations in any case."""
+"""The limit while each connection is young or has sent bytes that the server has not read. A loop iteration
+accepts 64 connections, so a new one has a few iterations in any case."""
 YOUNG_SECONDS = 1.0
-"""How long a connection is young: a probe sends its request at once, and waits a second or two for its
+"""Age up to which a connection is young: a probe sends its request at once, and waits a second or two for its
 answer."""
 ANSWERS_LIMIT = 64
-"""Answers that the server makes at a time: each may hold some megabytes."""
+"""Answers that the server makes at a time: each may have some megabytes."""
 ANSWERS_OF_HOST = ANSWERS_LIMIT // 2
-"""Those of one host."""
+"""Answers for one host."""
 READING_LIMIT = 64
 """Peers that read an answer which no kernel buffer took."""
 READING_BYTES = 32 * 1024 * 1024
-"""All such answers, but for the newest: the metrics of thousands of names have a megabyte."""
+"""Most bytes of all such answers, except the newest: the metrics of thousands of names have a megabyte."""
 REQUEST_SECONDS = 5.0
-"""How long a connection may take to send the head of its request, and then the body."""
+"""Time limit for the head of a request, and then for the body."""
 ANSWER_SECONDS = 30.0
-"""How long the server may take for an answer that is no stream: proxies give up then."""
+"""Time limit for an answer that is no stream: proxies give up then."""
 READ_SECONDS = 15.0
-"""Interval of the looks at peers that read. A peer that read nothing between two looks, while bytes wait for
-it, is disconnected: after 15 to 30 s."""
+"""Interval of the looks at peers that read. The server disconnects a peer that read nothing between two
+looks, while bytes wait for it: after 15 to 30 s."""
+GOODBYE_SECONDS = 1.0
+"""Interval of the looks at connections that the server is closing. Over TLS the server waits for the peer's
+goodbye; if all bytes are acknowledged at a look, it waits no longer."""
 MAX_REQUEST_BYTES = 64 * 1024
 """Most bytes of a request. The largest requests have cookies of some kilobytes."""
 MAX_IGNORED_BYTES = 1024 * 1024
-"""Most bytes that a connection may send after its request. They are read and dropped, because a reset would
-destroy the answer that says why."""
+"""Most bytes that a connection may send after its request. The server reads and drops them, because a reset
+would destroy the answer with the reason."""
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n(?:SM\r\n\r\n)?")
-"""With the second part of the first words of HTTP/2, after which the parser says that it is no HTTP/1.1."""
+"""With the second part of the first words of HTTP/2, after which the parser reports that it is no HTTP/1.1.
+"""
 _HEAD_END_BYTES = 4
 
 
@@ -84,8 +88,17 @@ class Gate:
         return self._connections[request.protocol]
 
     def close(self) -> None:
-        """Disconnect everybody."""
+        """Disconnect every peer."""
         for connection in list(self._connections.values()):
+            connection.abort()
+
+    def close_readers(self) -> None:
+        """Disconnect the peers that read complete answers.
+
+        aiohttp has closed their transports and closes them again when it stops. A TLS transport of asyncio
+        ignores an abort after that.
+        """
+        for connection in self._readers():
             connection.abort()
 
     def enter(self, handler: web.RequestHandler, connection: "Connection") -> None:
@@ -98,13 +111,28 @@ class Gate:
             if victim is not None:
                 victim.abort()
 
+    def evict_one(self) -> None:
+        """Disconnect a peer because descriptors are few.
+
+        It is a slow one, else one of the fullest stage or kind of stream.
+        """
+        victim = self._slow_one()
+        if victim is None:
+            every = [each.slots for each in self._connections.values() if each.slots is not None]
+            fullest = max(every, key=len, default=self.asking)
+            victim = (
+                self._one_of_a_burst() if fullest is self.asking else fullest.first_to_go(lambda _: False)
+            )
+        if victim is not None:
+            victim.abort()
+
     def _slow_one(self) -> "Connection | None":
         """Find a connection that has had time to send its request."""
         young_since = asyncio.get_running_loop().time() - YOUNG_SECONDS
         return self.asking.first_to_go(lambda each: each.began > young_since or each.has_sent())
 
     def _one_of_a_burst(self) -> "Connection | None":
-        """Find the connection that is least like a probe: probes send a whole request at once."""
+        """Find the connection that is least like a probe: probes send a complete request at once."""
         return (
             self.asking.first_to_go(lambda each: not each.has_begun or each.has_sent())
             or self.asking.first_to_go(lambda each: each.has_sent())
@@ -112,7 +140,7 @@ class Gate:
         )
 
     def leave(self, handler: web.RequestHandler) -> None:
-        """Forget a connection that is gone."""
+        """Forget a closed connection."""
         self._connections.pop(handler, None)
 
     def evict_readers(self, size: int) -> None:
@@ -136,8 +164,8 @@ class Gate:
 class Connection(asyncio.Protocol):
     """One connection with its stage, in front of the protocol of aiohttp.
 
-    aiohttp gets the head of one request, and a body only for a page that takes one. It never sees anything
-    else, so nothing else is parsed, inflated or drained.
+    aiohttp gets the head of one request, and a body only for a page that takes one. It sees no other bytes,
+    so it parses, inflates or drains nothing else.
     """
 
     slots: Slots["Connection"] | None = None
@@ -145,7 +173,7 @@ class Connection(asyncio.Protocol):
     answer_bytes = 0
     """Size of the answer that the peer reads."""
     began = 0.0
-    """When it was accepted, on the clock of the loop."""
+    """Time of its acceptance, on the clock of the loop."""
 
     def __init__(self, gate: Gate, handler: web.RequestHandler) -> None:
         self._gate = gate
@@ -155,22 +183,23 @@ class Connection(asyncio.Protocol):
         self._left = MAX_REQUEST_BYTES
         self._ignored_left = MAX_IGNORED_BYTES
         self._last = b""
-        """The end of what the parser got, while the head is not complete."""
+        """The end of the bytes that the parser got, while the head is not complete."""
         self._rest: bytes | None = None
-        """The beginning of what followed the head, for a page that takes a body; None before the end of the
-        head."""
+        """The first bytes after the head, for a page that takes a body; None before the end of the head."""
         self._takes_body = False
         self._request: web.BaseRequest | None = None
         self._passed_bytes = -1
         """Bytes of the answer that had left the process at the last look."""
+        self._passed_at = 0.0
+        """Time of the first look with this number, on the clock of the loop."""
         self._timer: asyncio.TimerHandle | None = None
         self.is_over = asyncio.Event()
-        """Set when nothing works on the answer any more."""
+        """Set when no task works on the answer any more."""
 
     # Stages
 
     def wait_for_body(self) -> None:
-        """Pass the body of the request on; its time begins."""
+        """Pass the body of the request on; its time starts."""
         rest, self._rest = self._rest or b"", b""
         self._takes_body = True
         self._abort_in(REQUEST_SECONDS)
@@ -188,8 +217,8 @@ class Connection(asyncio.Protocol):
         """Start an answer that lasts as long as its peer reads it; return False if there is no slot.
 
         Args:
-            request: it counts the bytes that are sent.
-            slots: those of its kind.
+            request: counts the sent bytes.
+            slots: the slots of its kind.
         """
         victim = None
         if not slots.has_room(self._host):
@@ -201,14 +230,14 @@ class Connection(asyncio.Protocol):
         self._request = request
         self._look()
         if victim is not None:
-            await victim.is_over.wait()  # what it watches has a limit, too
+            await victim.is_over.wait()  # its topics count against a limit, too
         return True
 
     def read(self, request: web.BaseRequest, size: int) -> None:
         """Note that the answer is complete: its peer has to read it.
 
         Args:
-            request: it counts the bytes that are sent.
+            request: counts the sent bytes.
             size: bytes of the answer.
         """
         if self._transport is None:
@@ -218,11 +247,12 @@ class Connection(asyncio.Protocol):
         self._take(None)
         self._gate.evict_readers(size)
         self._take(self._gate.reading)
-        self._look()
+        self._look_in(GOODBYE_SECONDS)
 
     def abort(self) -> None:
         """Disconnect the peer."""
         self._take(None)
+        self._stop_timer()
         if self._transport is not None:
             self._transport.abort()
 
@@ -232,19 +262,24 @@ class Connection(asyncio.Protocol):
         return bool(self._last) if self._rest is None else self._takes_body
 
     def has_sent(self) -> bool:
-        """Whether the peer has sent a request, or something that the server has not read yet."""
+        """Whether the peer has sent a request, or bytes that the server has not read yet."""
         return (self._rest is not None and not self._takes_body) or self._has_unread_bytes()
 
     def _has_unread_bytes(self) -> bool:
+        return self._bytes_in_kernel(termios.FIONREAD) > 0
+
+    def _bytes_in_kernel(self, queue: int) -> int:
+        """Count the bytes of the socket in a queue of the kernel: FIONREAD or TIOCOUTQ."""
         assert self._transport is not None
         found = self._transport.get_extra_info("socket")
         if found is None or found.fileno() < 0:
-            return False
+            return 0
         try:
-            waiting = fcntl.ioctl(found.fileno(), termios.FIONREAD, b"\0" * 4)
+            waiting = fcntl.ioctl(found.fileno(), queue, b"\0" * 4)
         except OSError:
-            return False
-        return struct.unpack("i", waiting) != (0,)
+            return 0
+        count: int = struct.unpack("i", waiting)[0]
+        return count
 
     def _take(self, slots: "Slots[Connection] | None") -> None:
         """Change the slot of this connection."""
@@ -258,19 +293,28 @@ class Connection(asyncio.Protocol):
         self._stop_timer()
         self._timer = asyncio.get_running_loop().call_later(seconds, self.abort)
 
+    def _look_in(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+
     def _look(self) -> None:
         """Disconnect a peer that has read nothing since the last look; else look again later."""
         self._stop_timer()
         transport, request = self._transport, self._request
         if transport is None or request is None:
             return
+        now = asyncio.get_running_loop().time()
         waiting = transport.get_write_buffer_size()
         passed = request.writer.output_size - waiting
-        if waiting and passed == self._passed_bytes:
+        if not waiting and transport.is_closing() and not self._bytes_in_kernel(termios.TIOCOUTQ):
+            self.abort()  # TLS alone keeps it: the kernel has no byte, so no layer above it has one
+            return
+        if not waiting or passed != self._passed_bytes:
+            self._passed_bytes, self._passed_at = passed if waiting else -1, now
+        elif now - self._passed_at >= READ_SECONDS:
             self.abort()
             return
-        self._passed_bytes = passed if waiting else -1
-        self._timer = asyncio.get_running_loop().call_later(READ_SECONDS, self._look)
+        self._look_in(GOODBYE_SECONDS if transport.is_closing() else READ_SECONDS)
 
     def _stop_timer(self) -> None:
         timer, self._timer = self._timer, None
@@ -280,7 +324,7 @@ class Connection(asyncio.Protocol):
     # The protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for a request."""
+        """Start to wait for a request."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
         self._host = sharing_host((transport.get_extra_info("peername") or ("",))[0])
         self.began = asyncio.get_running_loop().time()
@@ -315,7 +359,7 @@ class Connection(asyncio.Protocol):
         self._pass_on(data)
 
     def _pass_on(self, data: bytes) -> None:
-        """Have aiohttp read a part of the request, unless it is too much: the parser keeps it to its end."""
+        """Have aiohttp read a part of the request, unless it is too large: the parser keeps it to its end."""
         self._left -= len(data)
         if self._left < 0:
             self.abort()
@@ -335,7 +379,7 @@ class Connection(asyncio.Protocol):
         self._handler.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give everything back."""
+        """Give the slot back and forget the connection."""
         self._take(None)
         self._stop_timer()
         self._transport = None

@@ -16,10 +16,10 @@ class Phase(StrEnum):
     """The phases of a name server that listens."""
 
     WAITING = "waiting"
-    """Listening, but `needWaitForService` holds route look-ups back."""
+    """Listening, but `needWaitForService` holds route lookups back."""
     SERVING = "serving"
     DRAINING = "draining"
-    """It is stopping: clients are asked to go elsewhere."""
+    """The server is stopping: clients get GO_AWAY."""
 
 
 _NOT_READY = {
@@ -29,17 +29,17 @@ _NOT_READY = {
 
 
 class HealthState(Struct, frozen=True, kw_only=True):
-    """What a name server knows about itself."""
+    """The state of a name server that decides on its health."""
 
     phase: Phase
     degraded: Mapping[str, str] = field(default_factory=dict)
     """Short name -> a sentence, for each present problem: the journal, missing brokers, dropped records."""
     wait_seconds_left: int | None = None
-    """How much longer the waiting phase lasts."""
+    """Seconds until the waiting phase ends."""
     is_shut: bool = False
-    """Whether a degraded server can't serve anybody, as without the certificate that it needs."""
+    """Whether a degraded server can't answer any client, as without the certificate that it needs."""
     restored: str = ""
-    """What was restored from the journal at the start, or why nothing was."""
+    """The rows restored from the journal at the start, or why none were."""
 
 
 class Health(Struct, frozen=True):
@@ -63,9 +63,9 @@ class HealthSource(Protocol):
 
 
 def health_of(state: HealthState, *, strict: bool = False) -> Health:
-    """Say whether clients should use this name server.
+    """Decide whether clients should use this name server.
 
-    A degraded server still routes, so it counts as ready unless `strict` is set, or nobody can reach it.
+    A degraded server still routes, so it counts as ready unless `strict` is set, or no client can reach it.
     """
     reasons, status, ready = dict(state.degraded), "ok", True
     if state.phase is not Phase.SERVING:

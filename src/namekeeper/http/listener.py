@@ -1,8 +1,10 @@
-"""Listens at the operators' port: plain, or with a TLS handshake before anything of HTTP is read."""
+"""Listens at the operators' port: plain, or with a TLS handshake before any HTTP."""
 
 import asyncio
 import logging
+import resource
 import socket
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -20,19 +22,30 @@ log = logging.getLogger("namekeeper.http")
 
 MAX_HANDSHAKES = 64
 """TLS handshakes at once. At the limit the host with the most handshakes loses its oldest one that had time
-enough: a peer that waits keeps nobody out."""
+enough: a waiting peer keeps no other peer out."""
 HANDSHAKES_BURST = 4 * MAX_HANDSHAKES
-"""The same while each is young, as `gate.YOUNG_SECONDS` says: a burst of connections never ends the handshake
-of a probe of the same host."""
+"""The limit of handshakes while each is young by `YOUNG_SECONDS`: a burst of connections never ends the
+handshake of a probe of the same host."""
 HANDSHAKE_SECONDS = 5.0
-"""As long as a connection may take to send its request."""
-GOODBYE_SECONDS = 1.0
-"""How long a peer may take to end TLS after its answer."""
+"""Time limit of a handshake: as long as a connection may take to send its request."""
+CLOSE_SECONDS = 3_600.0
+"""Time limit for the end of TLS after the answer, which is also the time to read the answer. `Gate` ends
+connections earlier whose peers read nothing, or send no goodbye."""
+LEAST_CONNECTIONS = 12
+"""Connections that are allowed however few descriptors the process has."""
+KEPT_BACK = 64
+"""Descriptors kept back: there may be half as many connections as descriptors, less this number. An attack on
+this port must leave descriptors to clients, brokers and files."""
+BEYOND_LIMIT = 4
+"""Connections beyond this limit. Each ends another one, whose descriptor the next loop iteration frees."""
 SEND_BUFFER_BYTES = 256 * 1024
 """Most bytes of an answer that the kernel keeps for one connection: otherwise it keeps up to 4 MiB."""
+RECEIVE_BUFFER_BYTES = 8 * 1024
+"""Most bytes of requests that the kernel keeps for one connection, and so most bytes that a loop iteration
+decrypts of it. In TLS records of one byte 256 KiB take more than 10 ms of a processor."""
 VANISHED_MS = 30_000
 """A connection ends when its peer has not acknowledged bytes for this long: its host is gone. Without this
-limit a stream with little to send lasts a quarter of an hour more."""
+limit a stream with few bytes to send lasts a quarter of an hour more."""
 
 
 class PageListener:
@@ -40,34 +53,52 @@ class PageListener:
 
     Args:
         protocol: makes the protocol of a connection that may speak HTTP.
+        count: returns the number of connections that speak HTTP.
+        evict_one: ends one of these, as descriptors are few.
         tls: gives the TLS context; None: plain HTTP.
     """
 
-    def __init__(self, protocol: Callable[[], asyncio.BaseProtocol], tls: TlsContexts | None) -> None:
+    def __init__(
+        self,
+        protocol: Callable[[], asyncio.BaseProtocol],
+        tls: TlsContexts | None,
+        *,
+        count: Callable[[], int] = lambda: 0,
+        evict_one: Callable[[], None] = lambda: None,
+    ) -> None:
         self._protocol = protocol
+        self._count, self._evict_one = count, evict_one
+        self._allowed = _what_descriptors_allow()
         self._tls = tls
         self._acceptor: Acceptor | None = None
         self._connecting: dict[asyncio.Task[None], float] = {}
-        """Accepted sockets that are no connections yet -> when they came, on the clock of the loop."""
+        """Accepted sockets that are no connections yet -> time of arrival, on the clock of the loop."""
         self._handshakes = Slots[asyncio.Task[None]](MAX_HANDSHAKES)
         self._log_limit = LogLimit(log)
 
     @property
     def port(self) -> int | None:
-        """The port that it listens at; None when it does not."""
+        """The port on which it listens; None when it does not."""
         return self._acceptor.addresses[0].port if self._acceptor is not None else None
 
     async def listen(self, host: str, port: int) -> None:
-        """Begin to accept; with port 0 at a free one.
+        """Start to accept; with port 0 at a free one.
 
         Raises:
             OSError: it can't listen there.
         """
-        sockets = await listen(host, port, SocketOptions(send_buffer_bytes=SEND_BUFFER_BYTES))
+        sockets = await listen(
+            host,
+            port,
+            SocketOptions(send_buffer_bytes=SEND_BUFFER_BYTES, receive_buffer_bytes=RECEIVE_BUFFER_BYTES),
+        )
         if self._tls is not None:
             self._tls.start()
         self._acceptor = Acceptor(
-            sockets, has_room=lambda: True, on_accept=self._begin, on_refuse=partial(self._note, "a new peer")
+            sockets,
+            has_room=self._has_room,
+            on_accept=self._begin,
+            on_refuse=partial(self._note, "a new peer"),
         )
 
     async def close(self) -> None:
@@ -81,6 +112,16 @@ class PageListener:
                 task.cancel()
             await self._tls.close()
         await asyncio.gather(*self._connecting, return_exceptions=True)
+
+    def _has_room(self) -> bool:
+        """Whether one more socket may be accepted; if there are many, another connection ends for it."""
+        excess = self._count() + len(self._connecting) - self._allowed
+        if excess >= 0:
+            if len(self._handshakes) > self._allowed // 2:
+                self._end_the_oldest_handshake()
+            else:
+                self._evict_one()
+        return excess < BEYOND_LIMIT
 
     def _begin(self, sock: socket.socket, peer: Address) -> None:
         if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -102,8 +143,13 @@ class PageListener:
         victim = self._handshakes.first_to_go(
             lambda task: task.cancelling() > 0 or self._connecting[task] > young_since
         )
-        if victim is None and len(self._handshakes) >= HANDSHAKES_BURST:
-            victim = self._handshakes.first_to_go(lambda task: task.cancelling() > 0)
+        if victim is not None:
+            victim.cancel()
+        elif len(self._handshakes) >= HANDSHAKES_BURST:
+            self._end_the_oldest_handshake()
+
+    def _end_the_oldest_handshake(self) -> None:
+        victim = self._handshakes.first_to_go(lambda task: task.cancelling() > 0)
         if victim is not None:
             victim.cancel()
 
@@ -125,7 +171,7 @@ class PageListener:
             # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(
                 partial(_Admission, self._protocol), sock, ssl=context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS, ssl_shutdown_timeout=GOODBYE_SECONDS,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS, ssl_shutdown_timeout=CLOSE_SECONDS,
             )  # fmt: skip
         except ConnectionResetError:  # a probe, or a client that gave up
             return
@@ -137,8 +183,15 @@ class PageListener:
         self._log_limit.log(logging.INFO, "no connection of %s with the operators' port: %s", peer, why)
 
 
+def _what_descriptors_allow() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(LEAST_CONNECTIONS, soft // 2 - KEPT_BACK)
+
+
 class _Admission(asyncio.Protocol):
-    """A connection whose handshake is done: from now on it counts, and its time runs."""
+    """A connection with a finished handshake: from now on it counts, and its time runs."""
 
     def __init__(self, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         self._protocol = protocol

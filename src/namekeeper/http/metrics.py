@@ -24,6 +24,7 @@ from namekeeper.http.stats import (
     JournalStats,
     NameServerStats,
 )
+from namekeeper.messages.catalogue import CATALOGUE
 from namekeeper.wire.codes import RequestCode, ResponseCode
 
 __all__ = ["NameServerCollector", "render_metrics", "request_type_name", "result_name"]
@@ -37,18 +38,11 @@ _FIRST_RESULTS = ("success", "system_error")
 """Results whose counters exist from the start for every request: Prometheus does not count a first value as
 an increase."""
 _FIRST_RESULTS_OF = {
-    RequestCode.GET_ROUTEINFO_BY_TOPIC.name: "topic_not_exist",
-    RequestCode.GET_KV_CONFIG.name: "query_not_found",
+    **{entry.name: entry.absent.name.lower() for entry in CATALOGUE.values() if entry.absent is not None},
     _OTHER_REQUEST: "request_code_not_supported",
 }
 """Further results of single requests."""
-_FIRST_DURATIONS = (
-    RequestCode.GET_ROUTEINFO_BY_TOPIC,
-    RequestCode.REGISTER_BROKER,
-    RequestCode.UNREGISTER_BROKER,
-    RequestCode.BROKER_HEARTBEAT,
-    RequestCode.QUERY_DATA_VERSION,
-)
+_FIRST_DURATIONS = tuple(code for code, entry in CATALOGUE.items() if entry.is_routine)
 """Requests whose durations are shown from the start."""
 _REGISTRATIONS = ("new", "changed", "unchanged", "short_cut", "stale", "refused", "closed", "failed")
 """Outcomes of a registration; their counters exist from the start."""
@@ -100,11 +94,11 @@ _COUNTERS = (
     _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
     _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),
     _Plain("dropped_log_lines", "dropped_log_lines", "Log lines that were dropped."),
-    _Plain("cached_lookups", "cached_lookups", "Look-ups answered by the bytes of their request."),
+    _Plain("cached_lookups", "cached_lookups", "Lookups answered by the bytes of their request."),
     _Plain("front_lookups", "front_lookups", "Those of them that the native front answered."),
     _Plain("front_loans", "front_loans", "How often a connection was handed to the native front."),
     _Plain("front_failures", "front_failures", "Connections lost by a failure of the native front."),
-    _Plain("uncached_lookups", "uncached_lookups", "Look-ups whose answer was not known: with a route."),
+    _Plain("uncached_lookups", "uncached_lookups", "Lookups whose answer was not known: with a route."),
 )  # fmt: skip
 
 _JOURNAL_GAUGES = (
@@ -203,7 +197,7 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     requests = CounterMetricFamily(
         f"{_PREFIX}requests", "Requests by code and answer.", labels=("request_type", "result")
     )
-    routes = CounterMetricFamily(f"{_PREFIX}route_request", "Route look-ups by answer.", labels=("result",))
+    routes = CounterMetricFamily(f"{_PREFIX}route_request", "Route lookups by answer.", labels=("result",))
     for (request_type, result), count in sorted(_named_requests(stats.requests).items()):
         requests.add_metric((request_type, result), count)
         if request_type == RequestCode.GET_ROUTEINFO_BY_TOPIC.name:
@@ -239,7 +233,7 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
 
 
 def _certificates(certificates: Mapping[str, CertificateStats]) -> Iterator[Metric]:
-    """Yield what is known of the certificate of each port that speaks TLS."""
+    """Yield the metrics of the certificate of each port that speaks TLS."""
     usable = GaugeMetricFamily(
         f"{_PREFIX}tls_usable", "1 while peers that speak TLS can be served.", labels=("port",)
     )

@@ -1,4 +1,4 @@
-"""Who asks for a page: what the connection proves, and the token that came with the request."""
+"""The client of a page: the identity that its connection proves, and the token in the request."""
 
 from aiohttp import web
 
@@ -8,7 +8,7 @@ __all__ = ["client_of", "token_of"]
 
 
 def client_of(request: web.BaseRequest) -> Peer:
-    """The address of who asks, and the names in its certificate if TLS has verified one."""
+    """The client's address, and the names in its certificate if TLS has verified one."""
     transport = request.transport
     certificate = None if transport is None else transport.get_extra_info("peercert")
     return peer_at(f"{request.remote or ''}:0", certificate_names(certificate))

@@ -1,4 +1,4 @@
-"""The files of the page that a browser opens, and the headers of everything that the page asks for."""
+"""The files of the page that a browser opens, and the headers of every answer to the page."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ PAGE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer to the page."""
+"""Headers of every answer to the page."""
 STREAM_HEADERS = {
     **PAGE_HEADERS,
     "Content-Type": "text/event-stream",
     "X-Accel-Buffering": "no",  # nginx keeps answers back until it has some kilobytes of them
 }
-"""Of a stream of events for the page."""
+"""Headers of a stream of events for the page."""
 
 _OWN, _REPORT = "namekeeper.console", "namekeeper.pipeline.report"
 PAGE_FILES: Mapping[str, tuple[str, str, str]] = {
@@ -45,30 +45,30 @@ PAGE_FILES: Mapping[str, tuple[str, str, str]] = {
 
 
 async def send_page_file(request: web.BaseRequest) -> web.StreamResponse:
-    """One of the files, by the path of the request."""
+    """Send one of the files, by the path of the request."""
     package, name, content_type = PAGE_FILES[request.path]
     data = await asyncio.to_thread((files(package) / name).read_bytes)
     return web.Response(body=data, content_type=content_type, charset="utf-8", headers=PAGE_HEADERS)
 
 
 def logged_in(request: web.BaseRequest, token: str) -> web.Response:
-    """An answer that has the browser keep a token; 400 if no header can have it.
+    """Make an answer that has the browser keep a token; 400 if no header can hold it.
 
     Args:
         request: of the browser.
-        token: that was found right.
+        token: a valid token.
     """
     if not token.isprintable():
         return problem(400, "a token has no control characters")
     response = web.Response(status=204, headers=PAGE_HEADERS)
     response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", secure=request.secure or None)
-    # Without a path the cookie counts for `/api/`, below whatever prefix a proxy has the page.
+    # Without a path the cookie counts for `/api/`, under any prefix that a proxy gives the page.
     response.cookies[COOKIE]["path"] = ""
     return response
 
 
 def problem(status: int, text: str) -> web.Response:
-    """An answer that says what is wrong, as the page shows it."""
+    """Make an answer with a problem, in the form that the page shows."""
     return web.Response(
         status=status,
         body=msgspec.json.encode({"problem": text}),

@@ -7,7 +7,7 @@ the origin, the body, a slot to be answered. The first check that fails makes th
 import logging
 from collections.abc import Callable
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from namekeeper.http.doors import COOKIE, Doors
@@ -24,9 +24,9 @@ log = logging.getLogger("namekeeper.http")
 _log_limit = LogLimit(log)
 
 SHUTDOWN_SECONDS = 1.0
-"""How long requests under way may take when the server stops."""
+"""Time limit of requests under way when the server stops."""
 LINGER_SECONDS = 1.0
-"""How long a peer may send a body that nobody wants: it gets the answer before the connection ends."""
+"""Time in which a peer may send a body that no page wants: it gets the answer before the connection ends."""
 MAX_REQUEST_LINE_BYTES = 8_192
 """Longest request line and longest header."""
 MAX_HEADERS = 64
@@ -42,10 +42,10 @@ class PageServer:
     """Answers requests between `listen` and `close`.
 
     Args:
-        find: gives the page for a request; None if there is none.
-        doors: decides which host names and origins are right.
-        refuse: decides which peers may have pages that are judged.
-        style: how refusals look where there is no page.
+        find: returns the page for a request; None if there is none.
+        doors: checks host names and origins.
+        refuse: checks the peers of pages with `Guard.JUDGED`.
+        style: the form of refusals where there is no page.
         nothing: the sentence about a path without a page.
         finish: adds headers to each answer.
         tls: gives the TLS context; None: plain HTTP.
@@ -75,11 +75,11 @@ class PageServer:
 
     @property
     def port(self) -> int | None:
-        """The port that it listens at; None when it does not."""
+        """The port on which it listens; None when it does not."""
         return self._listener.port if self._listener is not None else None
 
     async def listen(self, host: str, port: int) -> None:
-        """Begin to answer.
+        """Start to answer.
 
         Raises:
             OSError: it can't listen there.
@@ -90,7 +90,7 @@ class PageServer:
             max_headers=MAX_HEADERS, auto_decompress=False, lingering_time=LINGER_SECONDS,
         )  # fmt: skip
         gate = Gate(server)
-        listener = PageListener(gate, self._tls)
+        listener = PageListener(gate, self._tls, count=gate.__len__, evict_one=gate.evict_one)
         await listener.listen(host, port)
         self._server, self.gate, self._listener = server, gate, listener
 
@@ -104,7 +104,8 @@ class PageServer:
         """Stop answering; may be called twice."""
         await self.stop_listening()
         server, self._server = self._server, None
-        if server is not None:
+        if server is not None and self.gate is not None:
+            self.gate.close_readers()
             server.pre_shutdown()
             await server.shutdown(SHUTDOWN_SECONDS)
         if self.gate is not None:
@@ -189,7 +190,7 @@ class PageServer:
             return page.style.answer(404, self._nothing(request.path))
 
     async def _wrong_post(self, request: web.BaseRequest, connection: Connection) -> tuple[int, str] | None:
-        """Read the body of a request that changes something; status and sentence if it is refused."""
+        """Read the body of a request that changes something; return status and sentence if it is refused."""
         reason = self._doors.refuse_origin(request.headers)
         if reason is not None:
             return 403, reason
@@ -198,14 +199,14 @@ class PageServer:
 
 
 def _wrong_form(request: web.BaseRequest, body_bytes: int) -> tuple[int, str] | None:
-    """Status and sentence for a request that no page could answer; None if its form is right."""
+    """Status and sentence for a request that no page could answer; None if its form is correct."""
     headers = request.headers
     has_path = request.raw_path.startswith("/") or (request.method, request.raw_path) == ("OPTIONS", "*")
     if not has_path or len(headers.getall("Host", ())) > 1:
         return 400, "a request has a path that begins with a slash, and one Host"
-    if headers.get("Expect", "100-continue").strip().lower() != "100-continue":
+    if not _words(request, "Expect") <= {"100-continue"}:
         return 417, "the only expectation that can be met is 100-continue"
-    if headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
+    if not _words(request, "Content-Encoding") <= {"identity"}:
         return 415, "no page takes a compressed body: send it as it is"
     length = request.content_length or 0
     if not body_bytes and (length or "Transfer-Encoding" in headers):
@@ -215,11 +216,17 @@ def _wrong_form(request: web.BaseRequest, body_bytes: int) -> tuple[int, str] | 
     return (413, f"the body has {body_bytes:,} bytes at most") if length > body_bytes else None
 
 
+def _words(request: web.BaseRequest, name: str) -> set[str]:
+    """The words of all headers of a name, whose list may have several lines."""
+    lines = ",".join(request.headers.getall(name, ()))
+    return {word.strip().lower() for word in lines.split(",")} - {""}
+
+
 async def _wrong_body(request: web.BaseRequest) -> tuple[int, str] | None:
-    """Read the body; status and sentence if it is no text, None if it is right."""
+    """Read the body; return status and sentence if it is no text, None if it is correct."""
     if (request.charset or "utf-8").lower() not in _CHARSETS:
         return 415, "send the body as UTF-8"
-    if request.headers.get("Expect") is not None:
+    if "Expect" in request.headers and request.version >= HttpVersion11:  # an older client waits for none
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
         (await request.read()).decode()
@@ -229,7 +236,7 @@ async def _wrong_body(request: web.BaseRequest) -> tuple[int, str] | None:
 
 
 class _OfServer(logging.Filter):
-    """Leaves out what peers cause by sending no HTTP: they get 400, and no traceback fills the log."""
+    """Drops records of peers that send no HTTP: they get 400, and no traceback fills the log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is about a bug."""

@@ -1,4 +1,4 @@
-"""The table of pages: what answers a path, and which guards stand before it.
+"""The table of pages: the answer to a path, and the guards in front of it.
 
 A path that is in no table has the strictest guards, so that a new page is never open by accident.
 """
@@ -27,19 +27,19 @@ __all__ = [
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 LOGIN_BYTES = 1_024
-"""Most bytes of a token that somebody sends to log in."""
+"""Most bytes of a token in a login."""
 _TEXT = "text/plain; charset=utf-8"
 
 
 class Guard(Enum):
-    """Who may have a page."""
+    """The access to a page."""
 
     OPEN = "open"
-    """Everybody, by any name of this host: probes, and clients that look for name servers."""
+    """Every client, by any name of this host: probes, and clients that look for name servers."""
     NAMED = "named"
-    """Everybody who knows the name of this host: the files of the page that asks for a token."""
+    """Every client that knows the name of this host: the files of the page that asks for a token."""
     JUDGED = "judged"
-    """Those whom the access rules allow, and who know the name of this host or show a valid token."""
+    """Clients that the access rules allow, and that know the name of this host or show a valid token."""
 
 
 def text_answer(status: int, text: str) -> web.Response:
@@ -50,8 +50,8 @@ def text_answer(status: int, text: str) -> web.Response:
 def stream_answer(headers: Mapping[str, str]) -> web.StreamResponse:
     """An answer that is sent in parts.
 
-    It says that the connection closes after it: the server reads one request of a connection, so a client
-    that kept the connection would wait for ever for its next answer.
+    Its header closes the connection after it: the server reads one request of a connection, so a client that
+    kept the connection would wait for ever for its next answer.
     """
     response = web.StreamResponse(headers=headers)
     response.force_close()
@@ -59,7 +59,7 @@ def stream_answer(headers: Mapping[str, str]) -> web.StreamResponse:
 
 
 class Style(Struct, frozen=True):
-    """How a page says that something is wrong."""
+    """The form in which a page reports a problem."""
 
     answer: Callable[[int, str], web.Response]
     """Makes an answer of a status and a sentence."""
@@ -72,19 +72,19 @@ PROBLEMS = Style(problem, 401)
 
 
 class Page(Struct, frozen=True):
-    """What answers the requests for a path, and for whom."""
+    """The answer to requests for a path, and the access to it."""
 
     answer: Answer
     guard: Guard = Guard.JUDGED
     style: Style = TEXTS
     method: str = "GET"
-    """What asks for it; a request by POST changes something, so pages of strangers must not send it."""
+    """The method of its requests; a POST changes something, so pages of strangers must not send it."""
     body_bytes: int = 0
     """Most bytes of the body of a request; 0: a request has none."""
     stream: Slots[Connection] | None = None
     """The streams among which an answer counts; None: an answer that takes milliseconds."""
     full: str = "too many requests of this host or in all: try again later"
-    """What a peer reads that finds no slot."""
+    """The text for a peer that finds no slot."""
     answers_head: bool = True
     """Whether HEAD gets the headers of the answer; else it gets those of an empty one."""
 

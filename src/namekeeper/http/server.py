@@ -1,18 +1,22 @@
-"""The HTTP server for operators: metrics, health, the address list; read only, never in the way of routing.
+"""The HTTP server for operators: metrics, health, address list, files of the journal; read only.
 
-It runs in the loop of the name server, after the data port answers; if it fails, routing goes on.
+It is never in the way of routing: it runs in the loop of the name server, after the data port answers. If it
+fails, routing goes on.
 """
 
 import asyncio
 import logging
+import os
 import re
 import socket
 from collections.abc import Callable, Collection
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct, json
 
 from namekeeper import __version__
 from namekeeper.access.peer import Peer
@@ -23,18 +27,17 @@ from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
 from namekeeper.http.health import Health, HealthSource, health_of
-from namekeeper.http.journal_page import JournalFiles, JournalPage
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.page_clients import client_of
 from namekeeper.http.page_server import PageServer
-from namekeeper.http.page_table import TEXTS, Guard, Page, text_answer
+from namekeeper.http.page_table import TEXTS, Guard, Page, stream_answer, text_answer
 from namekeeper.http.slots import Slots
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
 from namekeeper.http.watchers import WatchRefusal, WatchSource, WhoKnows
 from namekeeper.remoting.tls import TlsContexts
 
-__all__ = ["OperatorHttpServer"]
+__all__ = ["JournalFiles", "JournalPage", "OperatorHttpServer", "PageAccess", "PageSources"]
 
 log = logging.getLogger("namekeeper.http")
 
@@ -48,7 +51,7 @@ namekeeper, a RocketMQ name server
 /metrics           for Prometheus
 /healthz           200 while the process runs
 /readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
-/status            version, health, journal and look-ups as JSON
+/status            version, health, journal and lookups as JSON
 /watch?topic=NAME  changes of routes as they happen: ?after=REVISION waits; text/event-stream streams
 /who-knows?topic=  which connections have asked since the last change (rememberLookups)
 /journal           names of the files of the journal; /journal/NAME is one of them
@@ -56,59 +59,119 @@ namekeeper, a RocketMQ name server
 """
 
 
+PIECE_BYTES = 128 * 1024
+"""Bytes of a file in memory for each reader."""
+
+
+class JournalFiles(Protocol):
+    """Returns the files of a running name server's journal, if it has one."""
+
+    def __call__(self) -> tuple[Path, Callable[[], list[str]]] | None:
+        """The folder, and a slow function that lists its files; None without a journal."""
+        ...
+
+
+class JournalPage:
+    """Answers `/journal` and `/journal/NAME`, for tools on other hosts that answer questions about the past.
+
+    The page sends the files as they are on disk; the client does the work of reading them. Clients can
+    request only listed files: no name from a peer becomes a path.
+    """
+
+    def __init__(self, files: JournalFiles) -> None:
+        self._files = files
+
+    async def names(self, _request: web.BaseRequest) -> web.StreamResponse:
+        """Send the names of the files."""
+        _, found = await self._look()
+        return web.Response(body=json.encode({"files": found}), content_type="application/json")
+
+    async def file(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Send the bytes of one file."""
+        folder, names = await self._look()
+        name = request.path.removeprefix("/journal/")
+        if name not in names:
+            raise web.HTTPNotFound
+        try:
+            file = await asyncio.to_thread((folder / name).open, "rb")
+        except FileNotFoundError:  # it is sealed, or deleted, since then
+            raise web.HTTPNotFound from None
+        response = stream_answer({"Content-Type": "application/octet-stream"})
+        with file:
+            left = os.fstat(file.fileno()).st_size
+            response.content_length = left
+            await response.prepare(request)
+            while left and request.method != "HEAD":
+                piece = await asyncio.to_thread(file.read, min(left, PIECE_BYTES))
+                if not piece:
+                    raise ConnectionResetError("the file has become shorter")
+                left -= len(piece)
+                await response.write(piece)
+        return response
+
+    async def _look(self) -> tuple[Path, list[str]]:
+        found = self._files()
+        if found is None:
+            raise web.HTTPNotFound
+        folder, names = found
+        return folder, await asyncio.to_thread(names)
+
+
+class PageSources(Struct, frozen=True, kw_only=True):
+    """Functions and objects that give the pages their content."""
+
+    metrics: StatsSource
+    """Returns the present numbers."""
+    health: HealthSource
+    """Returns the present state."""
+    nsaddr: Callable[[], str]
+    """Returns the list `host:port;host:port` for clients; empty if there is none."""
+    nsaddr_subgroup: str = "nsaddr"
+    """Last part of a further path of that list, as clients have it in `rocketmq.namesrv.domain.subgroup`."""
+    watch: WatchSource
+    """Gives watchers the changes of routes, and their revision."""
+    who_knows: Callable[[str], WhoKnows] | None = None
+    """Returns the connections that looked up a topic; None if the server does not remember lookups."""
+    journal: Callable[[], JournalStats | None] = lambda: None
+    """Returns the numbers of the journal; None without one."""
+    journal_files: JournalFiles = lambda: None
+    """Returns the journal's files."""
+    console: ConsoleProcess | None = None
+    """Shows browsers the state and the history; None: `/` is the list of pages for them, too."""
+
+
+class PageAccess(Struct, frozen=True, kw_only=True):
+    """Checks of a client before it gets a page, and TLS."""
+
+    refuse: Callable[[Peer, str | None], str | None] = lambda _client, _token: None
+    """Why a client may not read a page, by its connection and its token; None if it may."""
+    policy: Callable[[], AccessPolicy] | None = None
+    """Returns the access rules, whose users show their keys as tokens; None: there are none."""
+    names: Collection[str] = ()
+    """Names that browsers may use, besides addresses, `localhost` and the name of this host."""
+    tls: TlsContexts | None = None
+    """Gives the TLS context; None: plain HTTP."""
+
+
 class OperatorHttpServer:
     """Serves operators while it is entered; an async context manager.
 
     Args:
-        host: address to listen at.
+        host: address on which it listens.
         port: its port; 0 picks a free one.
-        metrics: gives the numbers of now.
-        health: gives the state of now.
-        nsaddr: gives the list `host:port;host:port` for clients; empty if there is none.
-        journal: gives the numbers of the journal; None without one.
-        journal_files: gives its files.
-        watch: gives the changes of routes to who watches, and their revision.
-        who_knows: gives the connections that have asked for a topic; None if they are not remembered.
-        refuse: says why a client may not read a page, by its connection and its token; None if it may.
-        policy: gives the access rules, whose users show their keys as tokens; None: there are none.
-        subgroup: last part of a further path of the address list, as clients have it in
-            `rocketmq.namesrv.domain.subgroup`.
-        console: shows browsers what happens here; None: `/` is the list of pages for them, too.
-        names: by which browsers may come, besides addresses, `localhost` and the name of this host.
-        tls: gives the TLS context; None: plain HTTP.
+        sources: the sources of the pages.
+        access: the access to the pages.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a page's source, by name
-        self,
-        host: str,
-        port: int,
-        *,
-        metrics: StatsSource,
-        health: HealthSource,
-        nsaddr: Callable[[], str],
-        watch: WatchSource,
-        who_knows: Callable[[str], WhoKnows] | None = None,
-        journal: Callable[[], JournalStats | None] = lambda: None,
-        journal_files: JournalFiles = lambda: None,
-        refuse: Callable[[Peer, str | None], str | None] = lambda _client, _token: None,
-        policy: Callable[[], AccessPolicy] | None = None,
-        subgroup: str = "nsaddr",
-        console: ConsoleProcess | None = None,
-        names: Collection[str] = (),
-        tls: TlsContexts | None = None,
-    ) -> None:
+    def __init__(self, host: str, port: int, sources: PageSources, access: PageAccess = PageAccess()) -> None:
         self._host = host
         self._port = port
-        self._metrics = metrics
-        self._health = health
-        self._nsaddr = nsaddr
-        self._journal = journal
-        self._refuse = refuse
-        self._watch = watch
-        self._who_knows = who_knows
+        self._sources = sources
+        self._refuse = refuse = access.refuse
+        watch, who_knows, console = sources.watch, sources.who_knows, sources.console
         self.watch_page = WatchPage(watch, refuse=refuse)
         self._console_page = None if console is None else ConsolePage(console, refuse, who_knows)
-        files = JournalPage(journal_files)
+        files = JournalPage(sources.journal_files)
         watchers = Slots[Connection](watch.limit)
         self._pages = {
             "/": Page(self._index),
@@ -125,23 +188,25 @@ class OperatorHttpServer:
         self._journal_file = Page(files.file, stream=Slots[Connection](FILES_LIMIT))
         self._nsaddr_page = Page(self._get_nsaddr, Guard.OPEN)
         # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
-        self._nsaddr_path = re.compile(rf"/rocketmq/(?:nsaddr|{re.escape(subgroup)})(?:-[^/]*)?/?")
+        self._nsaddr_path = re.compile(
+            rf"/rocketmq/(?:nsaddr|{re.escape(sources.nsaddr_subgroup)})(?:-[^/]*)?/?"
+        )
         here = socket.gethostname().lower()
         doors = Doors(
             host,
-            frozenset(map(str.lower, names)),
+            frozenset(map(str.lower, access.names)),
             own_names=frozenset({here, here.partition(".")[0], "localhost"}),  # the last for forwarded ports
-            policy=policy,
+            policy=access.policy,
             remedy="open it by the address of this host, or set httpHostNames",
         )
         self._server = PageServer(
-            self._find, doors, self._refused, style=TEXTS, finish=self._add_revision, tls=tls,
+            self._find, doors, self._refused, style=TEXTS, finish=self._add_revision, tls=access.tls,
             nothing="nothing at {}; / lists what there is".format,
         )  # fmt: skip
 
     @property
     def port(self) -> int | None:
-        """The port that it listens at; None when it does not."""
+        """The port on which it listens; None when it does not."""
         return self._server.port
 
     async def __aenter__(self) -> Self:
@@ -184,7 +249,7 @@ class OperatorHttpServer:
         return self._refuse(client_of(request), tokens[0] if tokens else None)
 
     def _add_revision(self, response: web.StreamResponse) -> None:
-        revision = self._watch.revision()
+        revision = self._sources.watch.revision()
         if revision is not None:
             response.headers.setdefault(REVISION_HEADER, revision)
 
@@ -192,7 +257,7 @@ class OperatorHttpServer:
         return web.Response(text=_INDEX)
 
     async def _get_metrics(self, request: web.BaseRequest) -> web.Response:
-        stats = self._metrics()
+        stats = self._sources.metrics()
         accept = request.headers.get("Accept", "")
         body, content_type = await asyncio.to_thread(render_metrics, stats, accept)
         return web.Response(body=body, headers={"Content-Type": content_type})
@@ -202,12 +267,12 @@ class OperatorHttpServer:
 
     async def _get_readyz(self, request: web.BaseRequest) -> web.Response:
         strict = request.query.get("strict", "").lower() in {"1", "true"}
-        health = health_of(self._health(), strict=strict)
+        health = health_of(self._sources.health(), strict=strict)
         return _json(health.http_status, self._members(health))
 
     async def _get_status(self, _request: web.BaseRequest) -> web.Response:
-        members = self._members(health_of(self._health()))
-        parts = {"journal": self._journal(), "lookups": self._metrics().lookups}
+        members = self._members(health_of(self._sources.health()))
+        parts = {"journal": self._sources.journal(), "lookups": self._sources.metrics().lookups}
         return _json(200, {"version": __version__, **members, **parts})
 
     def _members(self, health: Health) -> dict[str, object]:
@@ -216,19 +281,19 @@ class OperatorHttpServer:
             "ready": health.ready,
             "reasons": health.reasons,
             "restored": health.restored,
-            "revision": self._watch.revision(),
+            "revision": self._sources.watch.revision(),
         }
 
     async def _get_who_knows(self, request: web.BaseRequest) -> web.Response:
-        if self._who_knows is None:
+        if self._sources.who_knows is None:
             return text_answer(404, "look-ups are not remembered: set rememberLookups=true")
         topic = request.query.get("topic")
         if not topic:
             return text_answer(400, "say which topic: /who-knows?topic=A")
-        return _json(200, self._who_knows(topic))
+        return _json(200, self._sources.who_knows(topic))
 
     async def _get_nsaddr(self, _request: web.BaseRequest) -> web.Response:
-        addresses = self._nsaddr()
+        addresses = self._sources.nsaddr()
         if not addresses:
             return text_answer(404, "no address list: set addressServerList")
         return text_answer(200, addresses)

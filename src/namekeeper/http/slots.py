@@ -45,13 +45,25 @@ class Slots(Generic[Holder]):
             del self._holders[host]
 
     def held_unfairly(self, host: str) -> Holder | None:
-        """Find the oldest holder of the host with most; None if no other host has a right to it."""
+        """Find the oldest holder of the host with the most; None if no other host has a right to it."""
         largest = self._largest()
         return next(iter(largest)) if len(largest) > len(self._holders.get(host, ())) + 1 else None
 
     def first_to_go(self, is_spared: Callable[[Holder], bool]) -> Holder | None:
-        """Find the oldest holder of the host with the most holders; None if all of its holders are spared."""
-        return next((holder for holder in self._largest() if not is_spared(holder)), None)
+        """Find the oldest holder that is not spared, of the host with the most holders.
+
+        If all holders of this host are spared, a host with the next most follows, down to hosts that have an
+        equal part of the limit: one peer with hundreds of hosts must not close a host's second connection.
+        """
+        hosts = sorted(self._holders.values(), key=len, reverse=True)
+        part = self.limit / max(1, len(hosts))
+        for index, holders in enumerate(hosts):
+            if index and len(holders) < part:
+                return None
+            found = next((holder for holder in holders if not is_spared(holder)), None)
+            if found is not None:
+                return found
+        return None
 
     def _largest(self) -> dict[Holder, None]:
         return max(self._holders.values(), key=len, default={})

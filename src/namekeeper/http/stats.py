@@ -1,6 +1,6 @@
 """All counters of the server as plain values, from which `/metrics` is made.
 
-The hot path only adds to its own integers; their owners copy them here for each request.
+The hot path only increments its own integers; their owners copy them here for each request.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ __all__ = [
 ]
 
 DURATION_BOUNDS = (5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 1e-3, 5e-3, 0.025, 0.1, 0.5, 2.5)
-"""Seconds: a known look-up takes a few microseconds, a registration of 13 MB half a second."""
+"""Seconds: a cached lookup takes a few microseconds, a registration of 13 MB half a second."""
 
 
 class DurationStats(Struct, frozen=True, kw_only=True):
-    """How long the requests of one kind took."""
+    """The durations of the requests of one kind."""
 
     buckets: tuple[int, ...] = (0,) * (len(DURATION_BOUNDS) + 1)
-    """Number of requests between two bounds; the last number is for those above all bounds."""
+    """Number of requests between two bounds; the last number is for requests above all bounds."""
     seconds: float = 0.0
     """Total seconds."""
 
@@ -43,9 +43,9 @@ class JournalStats(Struct, frozen=True, kw_only=True):
     queue_depth: int = 0
     written_bytes: int = 0
     disk_bytes: int = 0
-    """Size of the folder."""
+    """Size of the folder in bytes."""
     folder: str = ""
-    """Its path."""
+    """Path of the folder."""
     is_writable: bool = True
     namesrv: str = ""
     """Id of this name server in its journal; empty until the folder is open."""
@@ -57,23 +57,23 @@ class CertificateStats(Struct, frozen=True, kw_only=True):
     """The certificate of one port that speaks TLS."""
 
     is_usable: bool = True
-    """False: peers that speak TLS are turned away."""
+    """False: the server turns away peers that speak TLS."""
     not_after_seconds: float | None = None
-    """When it expires, in seconds since 1970; None for one that was made on the spot."""
+    """Expiry in seconds since 1970; None for a certificate that was made on the spot."""
     reloads: int = 0
     failed_reloads: int = 0
     """Files that could not be used, at the start or later."""
 
 
 class NameServerStats(Struct, frozen=True, kw_only=True):
-    """A name server at one instant: totals since its start, unless they say "now"."""
+    """A name server at one instant: totals since its start, except those with "now"."""
 
     version: str
     event_loop: str = ""
     front: str = "python"
-    """What answers known look-ups: `python` or `native`."""
+    """The component that answers cached lookups: `python` or `native`."""
     start_time_seconds: float
-    """When the process began to serve, in seconds since 1970."""
+    """Time at which the process started to serve, in seconds since 1970."""
     is_ready: bool = True
     degraded: tuple[str, ...] = ()
     """Short names of the present problems, from a fixed set."""
@@ -90,11 +90,11 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     missing_topics: int = 0
     """Topics that went with them and have no route; counted at intervals."""
     missing_since_seconds: float = 0
-    """When the first of the missing brokers went, in seconds since 1970; 0 if none is missing."""
+    """Time at which the longest-missing broker went, in seconds since 1970; 0 if none is missing."""
     queue_rows: int = 0
     """Topics of each broker name, added up."""
     fingerprints: Mapping[str, int] = field(default_factory=dict)
-    """Part of what the server holds -> its fingerprint (`route/fingerprint.py`); taken at intervals."""
+    """Part of the server's state -> its fingerprint (`route/fingerprint.py`); taken at intervals."""
     kv_generation: int = 0
     """Changes of the KV configuration."""
 
@@ -105,7 +105,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     rejected_connections: int = 0
     """Closed because of their first bytes: TLS, or none, where it is not allowed, or no TLS context."""
     closed_broker_channels: Mapping[str, int] = field(default_factory=dict)
-    """Who closed the connection of a broker -> how many registrations ended with it."""
+    """Reason for the end of a broker's connection (`ClosedBy`) -> number of registrations that ended with it.
+    """
     closed_channels: Mapping[str, int] = field(default_factory=dict)
     """Reason (idle, overdue, protocol_error) -> connections that this server closed."""
     received_bytes: int = 0
@@ -113,7 +114,7 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     protocol_errors: int = 0
     tls_failures: int = 0
     http_tls_failures: int = 0
-    """The same at the operators' port."""
+    """Failed TLS handshakes at the operators' port."""
     certificates: Mapping[str, CertificateStats] = field(default_factory=dict)
     """Port, `remoting` or `http`, if it speaks TLS -> its certificate."""
     body_bytes_in_flight: int = 0
@@ -124,11 +125,11 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """(request code, response code) -> requests; unknown codes are -1. One-way requests count with the answer
     that they would have got."""
     refused: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    """(class, access rule, mode) -> requests that the rule refused, or would have refused in the mode
-    audit."""
+    """(class, access rule, mode) -> requests that the rule refused, or would have refused in the mode audit.
+    """
     handler_errors: int = 0
     durations: Mapping[int, DurationStats] = field(default_factory=dict)
-    """Request code -> how long it took until the answer; look-ups: samples of the work alone."""
+    """Request code -> durations until the answer; for lookups: samples of the work alone."""
 
     # Registrations.
     registrations: Mapping[str, int] = field(default_factory=dict)
@@ -149,19 +150,19 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
 
     # The process.
     loop_lag_max_seconds: float = 0.0
-    """Longest delay of a timer since it was read last."""
+    """Longest delay of a timer since the last read."""
     dropped_log_lines: int = 0
     route_cache_bytes: int = 0
     cached_lookups: int = 0
-    """Look-ups whose answer was known by the bytes of the request."""
+    """Lookups that the cache answered by the bytes of the request."""
     uncached_lookups: int = 0
-    """Look-ups whose request had to be decoded, and whose topic has a route."""
+    """Lookups whose request had to be decoded, and whose topic has a route."""
     front_lookups: int = 0
-    """Those of them that the native front answered."""
+    """Cached lookups that the native fast path answered."""
     front_connections: int = 0
-    """Now: connections that the native front serves."""
+    """Now: connections that are handed off to the native fast path."""
     front_loans: int = 0
-    """How often a connection was handed to it."""
+    """Number of hand-offs to it."""
     front_failures: int = 0
     """Connections lost by a failure of it."""
     journal: JournalStats | None = None
@@ -169,7 +170,7 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
 
     @property
     def lookups(self) -> Mapping[str, object]:
-        """Who answers known look-ups, hits and misses, and what was handed to the native front."""
+        """The answering component, hits and misses, and the hand-offs to the native fast path."""
         return {
             "front": self.front,
             "cached": self.cached_lookups,

@@ -18,13 +18,13 @@ REVISION_HEADER = "Namekeeper-Revision"
 TOPICS_LIMIT = 200
 """Topics of one watcher; a request line has room for fewer if their names are long."""
 POLL_SECONDS = 25
-"""How long a long poll waits, unless it says otherwise: proxies give up after 30 s."""
+"""Default duration of a long poll: proxies give up after 30 s."""
 POLL_SECONDS_LIMIT = 60
 BEAT_SECONDS = 15
 """After this long without a change a stream gets a comment: it shows whether the client is still there, and
 keeps proxies from closing it."""
 WRITE_SECONDS = 30
-"""A watcher that reads nothing for this long is closed."""
+"""The server closes a watcher that reads nothing for this long."""
 ENCODED_KEPT = 64
 """Changes whose JSON is kept: watchers of the same topics get the same change soon after each other."""
 EVENT_STREAM = "text/event-stream"
@@ -34,11 +34,11 @@ _STREAM_HEADERS = {
     "X-Accel-Buffering": "no",  # nginx keeps answers back until it has some kilobytes of them
 }
 AT_ONCE_BYTES = 16_384
-"""So much is taken by a transport that holds nothing, without a wait."""
+"""Bytes that a transport with an empty buffer takes without a wait."""
 
 
 class _WatchRequest(Struct, frozen=True):
-    """A request, checked."""
+    """A checked request."""
 
     topics: frozenset[str]
     after: str | None
@@ -57,8 +57,8 @@ class WatchPage:
         """Take the source.
 
         Args:
-            source: where changes come from.
-            refuse: says why a client may not watch, by its connection and its token; None if it may.
+            source: the source of changes.
+            refuse: returns why a client may not watch, by its connection and its token; None if it may.
         """
         self._source = source
         self._refuse = refuse
@@ -86,7 +86,7 @@ class WatchPage:
             watcher.close()
 
     def judge_again(self) -> None:
-        """End the watchers that may not watch any more, as other access rules hold."""
+        """End the watchers that other access rules do not allow."""
         for watcher, request in self._watchers.items():
             if self._refuse(client_of(request), token_of(request) or None) is not None:
                 watcher.close()
@@ -115,13 +115,14 @@ class WatchPage:
     async def _stream(
         self, request: web.BaseRequest, watcher: Watcher, *, is_resumed: bool
     ) -> web.StreamResponse:
-        begin = watcher.revision()  # before anything waits: each later change is sent
+        begin = watcher.revision()  # before any wait: the stream sends each later change
         response = stream_answer({**_STREAM_HEADERS, REVISION_HEADER: begin or ""})
         try:
             await response.prepare(request)
         except ConnectionError:  # the peer has left
             return response
-        # Without an id if changes from before it come next: who is cut off in between has to get those again.
+        # Without an id if changes from before it come next: a client that loses its connection in between has
+        # to get those again.
         event = _event("ready", begin, has_id=not is_resumed)
         while not watcher.is_closed:
             if not await _write(request, response, event):
@@ -149,7 +150,7 @@ class WatchPage:
 
 
 def _checked(request: web.BaseRequest) -> _WatchRequest | str:
-    """The checked request, or a line that says what is wrong with it."""
+    """The checked request, or a line that names its fault."""
     query = request.query
     topics = frozenset(query.getall("topic", []))
     # A browser that connects again still has the first `after` in its URL.
@@ -168,11 +169,11 @@ def _checked(request: web.BaseRequest) -> _WatchRequest | str:
 
 
 async def _write(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> bool:
-    """Send bytes; returns whether they went out in time."""
+    """Send bytes; return whether they went out in time."""
     transport = request.transport
     try:
         if transport is not None and not transport.get_write_buffer_size() and len(data) <= AT_ONCE_BYTES:
-            await response.write(data)  # which does not wait; a time limit would cost as much as the rest
+            await response.write(data)  # this does not wait; a time limit would cost as much as the rest
         else:
             async with asyncio.timeout(WRITE_SECONDS):
                 await response.write(data)

@@ -22,7 +22,7 @@ class WatchedChange(Struct, frozen=True):
 
 
 class WatchRefusal(StrEnum):
-    """Why a new watcher is refused."""
+    """The reason for refusing a new watcher."""
 
     NOT_READY = "the name server is starting: ask again in a second"
     FULL = "too many watch already (httpWatchersLimit): ask again later, or poll"
@@ -43,7 +43,7 @@ class Watcher(Protocol):
         ...
 
     async def wait(self, seconds: float) -> None:
-        """Wait until there is something to take, or it is closed, at most this long."""
+        """Wait until `take` has a result, or it is closed, at most this long."""
         ...
 
     def close(self) -> None:
@@ -55,19 +55,19 @@ class WatchSource(Protocol):
     """A source of changes."""
 
     limit: int
-    """How many may watch at once."""
+    """Most watchers at once."""
 
     def revision(self) -> str | None:
         """The present revision; None until it is known."""
         ...
 
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
-        """Begin to watch: first come the changes after a revision; None: only new ones."""
+        """Start to watch: first come the changes after a revision; None: only new ones."""
         ...
 
 
 class WhoKnows(Struct, frozen=True, kw_only=True):
-    """Which connections have asked for a topic since its last change."""
+    """The connections that looked up a topic since its last change."""
 
     topic: str
     revision: str | None
@@ -75,10 +75,10 @@ class WhoKnows(Struct, frozen=True, kw_only=True):
     change: WatchedChange | None
     """The last change of the topic; null if no kept change is of it."""
     connections: int
-    """Connections that have asked for any topic."""
+    """Connections that looked up any topic."""
     since_count: int
     before_count: int
-    """Connections that asked before the change and not since: they may hold the old route."""
+    """Connections that looked it up before the change and not since: they may hold the old route."""
     since: list[str]
-    """Their addresses, the first thousand."""
+    """Addresses of these connections, the first thousand."""
     before: list[str]

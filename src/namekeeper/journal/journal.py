@@ -1,9 +1,12 @@
 """The journal of a running server: connects the recorder on the event loop and the writer in its thread."""
 
+import asyncio
 import logging
 import threading
 import time
 from collections.abc import Callable
+
+from msgspec import structs
 
 from namekeeper.clock import Clock, machine_boot
 from namekeeper.journal.contract.record import ServerStarted
@@ -15,6 +18,7 @@ from namekeeper.journal.recording.recorder import Recorder
 from namekeeper.journal.recording.source import Source
 from namekeeper.journal.settings import JournalSettings, WriterSettings
 from namekeeper.model.now import Now
+from namekeeper.route.missing import MissingRows
 
 __all__ = ["Journal", "Pauses"]
 
@@ -34,7 +38,7 @@ counts as work, so pauses are longer while the event loop is busy; the journal c
 LONGEST_PAUSE_S = 0.1
 """The limit of a pause: waiting for a slow disk counts as work too, and must not cause a long pause."""
 SHORT_PAUSE_RATIO = 0.5
-"""The same while the queue is filling: slower answers are better than dropped changes."""
+"""Ratio of a pause while the queue is filling: slower answers are better than dropped changes."""
 AFTER_A_BUG_S = 1.0
 HEARD_MS = 1_000
 """Least time between two lists of when each broker was last heard; at least 1 ms for each broker. The event
@@ -52,7 +56,7 @@ class Journal:
 
         Args:
             settings: How the server records.
-            source: What to record besides changes.
+            source: Functions that read the rest of the recorded data, besides changes.
             clock: Gives the times of the records.
         """
         self._settings = settings
@@ -75,6 +79,7 @@ class Journal:
         self._missing = source.missing
         self._missing_noted = 0
         """`Missing.revision` when the writer got the missing brokers last."""
+        self._missing_at_end: Callable[[], MissingRows] | None = None
         self._bug = ""
         """The exception that ended the last step of the writer, if the disk was not its cause."""
 
@@ -121,8 +126,18 @@ class Journal:
         self._thread = threading.Thread(target=self._run, args=(writer,), name="JournalThread", daemon=True)
         self._thread.start()
 
+    async def keep_ticking(self) -> None:
+        """Call `tick` whenever it is due, until cancelled; a bug does not end it."""
+        while True:
+            try:
+                seconds = self.tick()
+            except Exception:
+                log.exception("a bug in the journal")
+                seconds = AFTER_A_BUG_S
+            await asyncio.sleep(seconds)
+
     def tick(self) -> float:
-        """Do what is due on the event loop; returns in how many seconds to call again."""
+        """Do the work that is due on the event loop; returns the seconds until the next call."""
         writer = self._writer
         if writer is None:
             return IDLE_S
@@ -137,13 +152,18 @@ class Journal:
         self._note_missing(writer)
         return seconds
 
-    def end(self) -> None:
-        """Record the stop, and let the thread finish."""
+    def end(self, *, is_stopped: bool = True) -> None:
+        """Record the stop, and let the thread finish.
+
+        Args:
+            is_stopped: Whether the server stops. Otherwise it goes on, and only recording ends.
+        """
         if self._writer is not None:
             self._handle_messages(self._writer)
-            self._note_missing(self._writer)
+        if self._missing.revision != self._missing_noted:
+            self._missing_at_end = self._missing.rows()
         self._heard_at_end = self._times(self._clock.now())
-        self.recorder.end()
+        self.recorder.end(is_stopped=is_stopped)
         self._is_stopping = True
         self._backlog.wake()
 
@@ -180,8 +200,9 @@ class Journal:
         if heard is None:
             return None
         return HeardTimes(
-            0, heard, self._machine, recorder.began_ms, ts=now.wall_ms, seq=recorder.sequencer.last_seq
-        )
+            0, heard, self._machine, recorder.began_ms, ts=now.wall_ms, seq=recorder.sequencer.last_seq,
+            is_observed=bool(self._settings.observed_addr),
+        )  # fmt: skip
 
     def _handle_messages(self, writer: Writer) -> None:
         while writer.messages:
@@ -211,6 +232,8 @@ class Journal:
             scan_interval_ms=self._settings.scan_interval_ms,
             port=self._port,
             checksums=True,
+            observed_addr=self._settings.observed_addr,
+            restart=self._settings.restart if opened.previous_boot else "",
         )
 
     def _pause_ratio(self) -> float:
@@ -239,11 +262,17 @@ class Journal:
             if not self._is_stopping:
                 time.sleep(GROUP_S)
         try:
-            if self._heard_at_end is not None:
-                writer.note_heard(self._heard_at_end)
-            writer.close(self._clock.now())
+            self._close(writer)
         except Exception:
             log.exception("a bug in the journal's writer")
+
+    def _close(self, writer: Writer) -> None:
+        """Write everything; the server may have stopped before this thread had a writer."""
+        if self._missing_at_end is not None:
+            writer.note_missing(self._missing_at_end)
+        if self._heard_at_end is not None:
+            writer.note_heard(structs.replace(self._heard_at_end, machine=self._machine))
+        writer.close(self._clock.now())
 
 
 class Pauses:

@@ -59,3 +59,7 @@ class JournalSettings(Struct, frozen=True, kw_only=True):
     scan_interval_ms: int
     queue_bytes: int = 256 << 20
     checkpoint_ms: int = 6 * 3_600_000
+    observed_addr: str = ""
+    """Address of the name server that an observer asks; empty: the server records itself."""
+    restart: str = ""
+    """Whether the observed name server restarted since the boot before: see `server_started`."""

@@ -1,7 +1,7 @@
-"""Answers to look-ups by the bytes of their request: kept, learned, forgotten and counted here; no I/O.
+"""Lookup answers by the bytes of their request: stored, added, invalidated and counted here; no I/O.
 
-`LookupCache` is what the rest of the server uses. `RequestReader` stands in front of the decoder of a
-connection and asks it.
+The rest of the server uses `LookupCache`. `RequestReader` stands in front of the decoder of a connection and
+queries the cache.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Lookups by topic: an integer for each topic, which the hot path adds to."""
+"""Lookups by topic: an integer for each topic, which the hot path increments."""
 
 from collections.abc import Mapping
 from sys import getsizeof
@@ -8,16 +8,16 @@ from msgspec import Struct
 __all__ = ["ENTRY_BYTES", "LIMIT_BYTES", "LookupCounter", "LookupCounters"]
 
 LIMIT_BYTES = 32 * 1024 * 1024
-"""Memory of all counters: an hour of lookups of 180,000 topics. Peers can register topics and remove them as
-fast as they like, and the counters stay until the hour ends."""
+"""Memory of all counters, in bytes: an hour of lookups of 180,000 topics. Peers can register topics and
+remove them as fast as they like, and the counters stay until the hour ends."""
 ENTRY_BYTES = 120
-"""Memory of a counter beside the name of its topic."""
+"""Memory of a counter beside the name of its topic, in bytes."""
 OTHERS = ""
 """Stands for the topics beyond the limit; no topic has this name."""
 
 
 class LookupCounter(Struct, gc=False):
-    """Counts the lookups of one topic; every cached header that asks for the topic adds to it."""
+    """Counts the lookups of one topic; every cached header that asks for the topic increments it."""
 
     count: int = 0
 
@@ -28,7 +28,7 @@ class LookupCounters:
     __slots__ = ("_by_topic", "_bytes", "_limit", "_others", "_shared", "_taken")
 
     def __init__(self, *, by_topic: bool, limit_bytes: int = LIMIT_BYTES) -> None:
-        """Begin with nothing.
+        """Start empty.
 
         Args:
             by_topic: False has all topics share one counter, for a server that only wants the total.
@@ -64,7 +64,7 @@ class LookupCounters:
         return counter
 
     def take(self) -> Mapping[str, LookupCounter]:
-        """Return the counts by topic, and begin again from zero with new counters.
+        """Return the counts by topic, and start again from zero with new counters.
 
         Topics beyond the limit are counted together under an empty name.
         """

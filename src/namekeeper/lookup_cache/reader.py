@@ -1,4 +1,4 @@
-"""Turns the bytes of a connection into requests; in place of a cached request comes its answer."""
+"""Turns the bytes of a connection into requests; a cached answer replaces its request."""
 
 from struct import Struct
 
@@ -12,31 +12,31 @@ from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 __all__ = ["PART_BYTES", "Item", "RequestReader"]
 
 Item = RemotingCommand | bytes | Frame
-"""A request; or the answer to a request in the cache; or a frame that only the slow header reader may be able
-to read: it is decoded later, when there is time."""
+"""A request, the answer to a cached request, or a frame that perhaps only the slow header reader can read.
+The connection decodes such a frame later, when there is time."""
 
 MAX_BODY_LEFT_BYTES = 64 * 1024
 """A frame with a larger body is always decoded at once: one read contains few of them."""
 
 PART_BYTES = 16 * 1024
-"""Holds some 200 look-ups."""
+"""Holds about 200 lookups."""
 
 SHORT_LENGTH = 4 + 2_048
-"""Length field of a frame with a header of ordinary size: those of look-ups have 200 to 400 bytes."""
+"""Length field of a frame with a header of ordinary size: a lookup's header has 200 to 400 bytes."""
 
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
 
 
 class RequestReader:
-    """Splits a stream into frames, asks the cache about each, and decodes those that it doesn't know."""
+    """Splits a stream into frames, queries the cache for each, and decodes the misses."""
 
     __slots__ = ("_find", "_scope", "_short_length", "frames")
 
     def __init__(
         self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES, cache: LookupCache | None = None
     ) -> None:
-        """Begin with an empty stream.
+        """Start with an empty stream.
 
         Args:
             max_frame_bytes: bounds a frame with its length field.
@@ -50,16 +50,16 @@ class RequestReader:
 
     @property
     def may_find_all(self) -> bool:
-        """Whether the peer may have each answer of the cache, to whomever it was given first."""
+        """Whether the peer may get every cached answer, also one made for another peer."""
         return self._find is not None and not self._scope
 
     def use_cache(self, cache: LookupCache | None, scope: bytes = b"") -> None:
-        """Ask this cache from now on; None decodes everything.
+        """Query this cache from now on; None decodes everything.
 
         Args:
-            cache: answers requests whose bytes it knows.
-            scope: put before each header, so that an answer learned in one scope is not found in another one.
-                Used when only some peers may have an answer.
+            cache: answers requests by their bytes.
+            scope: prefix of each header: a lookup in one scope does not find an answer of another one. Used
+                when only some peers may have an answer.
         """
         self._scope = scope
         if cache is None:
@@ -79,7 +79,7 @@ class RequestReader:
         find = self._find
         if find is None or self.frames.buffered:
             return self._read(data, items)
-        # The usual case, kept short: whole frames with a short JSON header and without a body.
+        # The usual case, kept short: complete frames with a short JSON header and without a body.
         start, size, short = 0, len(data), self._short_length
         while start + _PREFIX_BYTES < size:
             length, word = _PREFIX(data, start)
@@ -101,12 +101,12 @@ class RequestReader:
     def feed_part(self, data: bytes, enough: int) -> tuple[list[Item], bytes]:
         """Take only as many of the next bytes as give `enough` items; return the items and the other bytes.
 
-        Requests take several times their bytes, so what can't be served soon should stay bytes. A frame that
-        goes on for longer than a part is taken at once.
+        Requests take several times their bytes, so bytes that can't be processed soon should stay bytes. The
+        reader takes a frame that is longer than a part at once.
 
         Args:
             data: the next bytes.
-            enough: how many items can be served soon.
+            enough: number of items that the server can process soon.
         """
         items: list[Item] = []
         start = 0
@@ -117,17 +117,17 @@ class RequestReader:
         return items, data[start:]
 
     def _read(self, data: bytes, items: list[Item]) -> list[Item]:
-        """Append what any bytes complete; return all items."""
+        """Append the items that any bytes complete; return all items."""
         try:
             for frame in self.frames.feed(data):
-                items.append(self._item(frame))  # noqa: PERF401 - those before a broken one are kept
+                items.append(self._item(frame))  # noqa: PERF401 - keeps frames before a broken one
         except ProtocolError as failure:
             self.frames.failure = str(failure)
             self._find = None
         return items
 
     def _item(self, frame: Frame) -> Item:
-        """Return the answer to a frame if it is known, else its request; the frame if that takes long."""
+        """Return the answer to a cached frame, else its request; the frame itself if decoding takes long."""
         form, header, body = frame
         if form or len(body) > MAX_BODY_LEFT_BYTES:
             return decode_frame(frame)

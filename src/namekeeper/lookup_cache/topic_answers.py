@@ -1,8 +1,8 @@
-"""Decides what the native front answers: for each topic the body of its answer, while it is right.
+"""Selects the answers of the native fast path: for each topic the body of its answer, while it is correct.
 
-The front reads the headers of look-ups itself, so it needs the answer of a topic only once, whoever asks.
-What was asked for and is forgotten, because it changed, is stale: it is made again when there is time, before
-it is asked for.
+The native fast path reads the headers of lookups itself, so one answer of a topic serves all clients. When a
+change invalidates an answer that clients use, the server rebuilds it in idle time, before the next request
+needs it.
 """
 
 from collections import deque
@@ -11,46 +11,47 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from namekeeper.lookup_cache.answer_store import FrontStore
 from namekeeper.lookup_cache.counters import LookupCounters
-from namekeeper.lookup_cache.front_store import FrontStore
 
 __all__ = ["MOST_REFILLS", "MissingAnswer", "TopicAnswers"]
 
 MOST_REFILLS = 8
-"""So many times in a row an answer is made again and not asked for: brokers change one after the other."""
+"""Most refreshes in a row of an answer that no client requests: brokers change one after the other."""
 BYTES_OF_TOPIC = 250
-"""What a topic takes besides its name and its bodies, here and in the front: measured, on 64 bits."""
+"""Memory of a topic besides its name and its bodies, here and in the native thread, in bytes: measured, on 64
+bits."""
 MIN_REFUSED = 1_000
-"""Number of answers without room before all are forgotten, to learn what is asked for now."""
+"""Number of answers without room before the server drops all, to add the answers that clients request now."""
 MIN_NUMBERS = 10_000
-"""If there are this many numbers more than twice the topics, all are given anew: a topic that has gone keeps
-its number and its name."""
+"""If there are this many numbers more than twice the topics, the server assigns all anew: a removed topic
+keeps its number and its name."""
 
 
 class MissingAnswer(NamedTuple):
-    """An answer that the front may be asked for and does not know."""
+    """A missing answer of the native fast path that clients may request."""
 
     topic: str
     standard: bool
     refills: int = 1
-    """How many times in a row it was made and not asked for, this time included."""
+    """Number of refreshes in a row without a client's request, this one included."""
 
 
 class _Bodies(Struct, gc=False):
-    """What the front answers for one topic; None where it does not answer."""
+    """The answers of the native fast path for one topic; None where it has no answer."""
 
     legacy: bytes | None = None
     """For clients before 4.9.4."""
     standard: bytes | None = None
     refills: int = 0
-    """How many times in a row they were made again; 0 if the last one was learned as it was asked for."""
+    """Number of refreshes in a row; 0 if a client's request added the last one."""
 
 
 class TopicAnswers:
-    """Topic and form of JSON -> the body that the front answers with; touched from the event loop only.
+    """Topic and form of JSON -> the body of the native fast path's answer; touched from the event loop only.
 
-    Without a store it learns nothing. When there is no room left, nothing more is learned; if that happens
-    often, all is forgotten, and what is asked for now is learned.
+    Without a store it adds nothing. Without room it adds nothing more. If room is missing often, it drops
+    all, and adds the answers that clients request now.
     """
 
     __slots__ = (
@@ -72,16 +73,16 @@ class TopicAnswers:
     )
 
     def __init__(self, limit_bytes: int, counters: LookupCounters) -> None:
-        """Begin with nothing, and without a store.
+        """Start empty, and without a store.
 
         Args:
             limit_bytes: bounds the memory for topics and bodies together.
-            counters: gets the look-ups that the front answers.
+            counters: gets the lookups that the native fast path answers.
         """
         self.found = 0
-        """Look-ups that the front answered, as far as `count` has heard of them."""
+        """Lookups that the native fast path answered, up to the last `count`."""
         self.stale = 0
-        """Topics that `take_stale` has still to take."""
+        """Invalidated topics that `take_stale` has still to take."""
         self._limit = limit_bytes
         self._counters = counters
         self._store: FrontStore | None = None
@@ -89,10 +90,10 @@ class TopicAnswers:
         self._on_stale: Callable[[], object] = int
         self._known: dict[str, _Bodies] = {}
         self._users: dict[bytes, int] = {}
-        """Body -> number of answers that have it."""
+        """Body -> number of answers with it."""
         self._bytes = 0
         self._forgotten: deque[Iterator[tuple[str, _Bodies, int]]] = deque()
-        """Topics that were forgotten because they changed, each with the forms that were asked for."""
+        """Topics that a change invalidated, each with the forms that clients requested."""
         self._numbers: dict[str, int] = {}
         self._topics: list[str] = []
         """Topics by their numbers."""
@@ -106,16 +107,16 @@ class TopicAnswers:
 
     @property
     def has_store(self) -> bool:
-        """Whether there is a front that learns."""
+        """Whether there is a native fast path that takes answers."""
         return self._store is not None
 
     @property
     def takes_more(self) -> bool:
-        """Whether there is room for topics that nobody has asked for: half of it is for the others."""
+        """Whether there is room for topics that no client has requested: half is for the others."""
         return self._store is not None and 2 * self._bytes < self._limit
 
     def use(self, store: FrontStore | None) -> None:
-        """Decide from now on what this store answers; it begins empty, and the last one ends so."""
+        """Select the answers of this store from now on; it starts empty, and the last one is left empty."""
         self.forget_all()
         self._store = store
         if store is not None and self._is_paused:
@@ -123,33 +124,33 @@ class TopicAnswers:
         self.note_lack()
 
     def when_stale(self, call: Callable[[], object]) -> None:
-        """Have a function called each time that answers were forgotten because they changed."""
+        """Have a function called after each change that invalidates answers."""
         self._on_stale = call
 
     def when_lacking(self, call: Callable[[], object]) -> None:
-        """Have a function called each time that topics may be there which are not known."""
+        """Have a function called whenever topics without an answer may exist."""
         self._on_lack = call
 
     def note_lack(self) -> None:
-        """Topics may have come."""
+        """Report that topics may have come."""
         if self._store is not None:
             self._on_lack()
 
     def close(self) -> None:
-        """Forget everything and learn nothing more."""
+        """Drop every answer and add nothing more."""
         self._limit = -1
         self.forget_all()
 
     def learn(self, topic: str, body: bytes, *, standard: bool, refills: int = 0) -> None:
-        """Have look-ups of a topic, in one form, answered with SUCCESS and `body`, which is right now.
+        """Answer lookups of a topic, in one form, with SUCCESS and `body`, which must be correct now.
 
         Args:
-            topic: what is looked up.
+            topic: the topic of the lookups.
             body: the answer's.
             standard: whether it is in standard JSON.
-            refills: that of the missing answer; 0 if somebody has asked for it.
+            refills: `refills` of the missing answer; 0 if a client requested it.
         """
-        if self._store is None or not topic.isascii():  # names of topics are; the front reads no others
+        if self._store is None or not topic.isascii():  # topic names are; the native thread reads no others
             return
         known = self._known.get(topic)
         if known is not None and (known.standard if standard else known.legacy) is not None:
@@ -173,12 +174,12 @@ class TopicAnswers:
         self._store.learn(topic, standard, self._number(topic), body)
 
     def forget(self, topics: Collection[str]) -> None:
-        """Forget the answers of some topics, because something changed that they depend on.
+        """Invalidate the answers of some topics after a change on which they depend.
 
-        All that can wait is left to `take_stale`: a broker may have all topics.
+        `take_stale` does all that can wait: a broker may have all topics.
 
         Args:
-            topics: each of them once.
+            topics: each topic once.
         """
         names = [topic for topic in topics if topic in self._known]
         if self._store is None or not names:
@@ -189,19 +190,19 @@ class TopicAnswers:
         self._on_stale()
 
     def pause(self) -> None:
-        """Have the front answer nothing, because not all that is wrong is forgotten."""
+        """Suspend the native fast path, because not all incorrect answers are invalidated."""
         self._is_paused = True
         if self._store is not None:
             self._store.pause()
 
     def resume(self) -> None:
-        """Have the front answer what it knows: it is right."""
+        """Resume the native fast path: its answers are correct."""
         self._is_paused = False
         if self._store is not None:
             self._store.resume()
 
     def forget_all(self) -> None:
-        """Forget every answer; nothing is stale afterwards."""
+        """Drop every answer; no topic waits for a refresh afterwards."""
         if self._store is None:
             return
         self._store.forget_all()
@@ -216,7 +217,7 @@ class TopicAnswers:
         self.note_lack()
 
     def take_stale(self) -> Iterator[MissingAnswer]:
-        """Take what is stale and to be learned again, what was forgotten first before the rest."""
+        """Take the invalidated answers to refresh, oldest invalidation first."""
         while self._forgotten:
             found = next(self._forgotten[0], None)
             if found is None:
@@ -235,7 +236,7 @@ class TopicAnswers:
                     yield MissingAnswer(topic, standard, refills)
 
     def count(self) -> None:
-        """Have the counters of topics know what the front has answered so far."""
+        """Add the answers of the native fast path so far to the counters of topics."""
         if self._store is None:
             return
         self._count(self._store)

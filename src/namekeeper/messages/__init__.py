@@ -1,3 +1,3 @@
-"""What each request and response carries, typed; header fields and bodies."""
+"""Typed header fields and bodies of each request and response."""
 
 __all__: list[str] = []

@@ -1,10 +1,10 @@
 """JSON bodies: values to bytes as name servers send them, and back (protocol.md 2.1 to 2.8).
 
-Two forms: *standard* quotes the numeric keys of maps, *legacy* writes them bare, as Java does for clients
-before 4.9.4. Both are compact (trap T5), have members in alphabetical order and leave out what is absent.
-In the legacy form queue data carries `topicSynFlag` as well as `topicSysFlag` (trap T15).
+There are two forms: *standard* quotes the numeric keys of maps, *legacy* writes them bare, as Java does for
+clients before 4.9.4. Both are compact (trap T5), have members in alphabetical order and leave out absent
+values. In the legacy form queue data carries `topicSynFlag` as well as `topicSysFlag` (trap T15).
 
-A route is also built from fragments, so that a server can keep encoded brokers and queues.
+Fragments also make a route, so that a server can keep encoded brokers and queues.
 """
 
 from collections.abc import Collection, Generator, Iterable, Mapping
@@ -54,15 +54,15 @@ __all__ = [
 ]
 
 SLICE_NAMES = 128
-"""Broker names that are encoded in one slice: some 400 microseconds."""
+"""Broker names encoded in one slice: about 400 microseconds."""
 
 SLICE_PARTS = 2_048
-"""Mapped queues, or filter servers, that are encoded in one slice: a millisecond at most."""
+"""Mapped queues, or filter servers, encoded in one slice: a millisecond at most."""
 PARTS_OF_NAME = SLICE_PARTS // SLICE_NAMES
-"""What a broker name or an address counts besides."""
+"""Parts that a broker name or an address counts besides."""
 
 EMPTY_FILTER_SERVER_TABLE = b"{}"
-"""What `filterServerTable` nearly always is."""
+"""The usual value of `filterServerTable`."""
 
 _MAX_SAFE_INTEGER = 2**53 - 1
 """Above it, JavaScript rounds, and Java's standard form writes a string instead (protocol.md 1.11)."""
@@ -146,7 +146,7 @@ def encode_filter_server_table(filter_servers: Mapping[str, Collection[str]]) ->
 def encode_filter_servers_in_slices(
     filter_servers: Mapping[str, Collection[str]],
 ) -> Generator[None, None, bytes]:
-    """The same, yielding wherever a turn of the loop may end."""
+    """Write broker address -> filter servers, yielding wherever an event-loop iteration may end."""
     members: list[bytes] = []
     parts = 0
     for addr in sorted(filter_servers):
@@ -167,7 +167,7 @@ def encode_mappings_by_broker(mappings: Mapping[str, TopicQueueMappingInfo], *, 
 def encode_mappings_in_slices(
     mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool
 ) -> Generator[None, None, bytes]:
-    """The same, yielding wherever a turn of the loop may end."""
+    """Write `topicQueueMappingByBroker`, yielding wherever an event-loop iteration may end."""
     members: list[bytes] = []
     parts = 0
     for name in sorted(mappings):
@@ -211,7 +211,7 @@ def _encode_mapping_in_slices(
 
 
 def encode_cluster_info(info: ClusterInfo, *, standard: bool) -> Generator[None, None, bytes]:
-    """Write the answer to 106 (protocol.md 2.2), yielding wherever a turn of the loop may end."""
+    """Write the answer to 106 (protocol.md 2.2), yielding wherever an event-loop iteration may end."""
     brokers = info.broker_addr_table
     names = sorted(brokers)
     members: list[bytes] = []
@@ -256,32 +256,32 @@ def is_absent(body: bytes) -> bool:
 
 
 def decode_topic_route(body: bytes) -> TopicRouteData:
-    """Read a route in either form, missing members included; RequestError when it is none."""
+    """Read a route in either form, with missing members too; RequestError for other bodies."""
     return decode_body(body, RawTopicRouteData, "TopicRouteData").to_model()
 
 
 def decode_cluster_info(body: bytes) -> ClusterInfo:
-    """Read the answer to 106 in either form; RequestError when it is none."""
+    """Read the answer to 106 in either form; RequestError for other bodies."""
     return decode_body(body, RawClusterInfo, "ClusterInfo").to_model()
 
 
 def decode_broker_member_group(body: bytes) -> BrokerMemberGroup:
-    """Read the answer to 901 in either form; RequestError when it is none."""
+    """Read the answer to 901 in either form; RequestError for other bodies."""
     return decode_body(body, RawBrokerMemberGroupBody, "BrokerMemberGroup").to_model()
 
 
 def decode_topic_list(body: bytes) -> TopicList:
-    """Read a list of topics; RequestError when it is none."""
+    """Read a list of topics; RequestError for other bodies."""
     return decode_body(body, RawTopicList, "TopicList").to_model()
 
 
 def decode_kv_table(body: bytes) -> dict[str, str]:
-    """Read a table of keys and values; RequestError when it is none."""
+    """Read a table of keys and values; RequestError for other bodies."""
     return decode_body(body, RawKVTable, "KVTable").to_model()
 
 
 def decode_data_version(body: bytes) -> DataVersion:
-    """Read a version, missing members as 0 (trap T17); RequestError when it is none."""
+    """Read a version, missing members as 0 (trap T17); RequestError for other bodies."""
     return decode_body(body, RawDataVersion, "DataVersion").to_model()
 
 

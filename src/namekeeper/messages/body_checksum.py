@@ -25,11 +25,10 @@ def masked_crc32(data: bytes | memoryview, before: int = 0) -> int:
 def check_crc32(body_crc32: int, body: bytes) -> Generator[None, None, None]:
     """Compare a header's checksum with the body; 0 means unchecked (protocol.md 3.7, trap T8).
 
-    A turn of the event loop may end after each `CHECKED_AT_ONCE` bytes.
+    An event-loop iteration may end after each `CHECKED_AT_ONCE` bytes.
 
     Raises:
         RequestError: they differ (code 1).
-
     """
     if body_crc32 == 0:
         return

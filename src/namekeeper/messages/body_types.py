@@ -1,7 +1,7 @@
-"""The JSON objects of request and response bodies as peers send them, and what they mean to us.
+"""The JSON objects of request and response bodies as peers send them, and their values for the server.
 
-Every member may be missing or `null`, as fastjson allows; the values that come out are checked. A number
-that is `null` is 0, as in Java since 5.4 (protocol.md 1.11).
+Every member may be missing or `null`, as fastjson allows; the resulting values are checked. A number that is
+`null` is 0, as in Java since 5.4 (protocol.md 1.11).
 """
 
 from typing import Annotated, TypeVar
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 Int32 = Annotated[int, Meta(ge=INT32_MIN, le=INT32_MAX)]
 Int64 = Annotated[int, Meta(ge=INT64_MIN, le=INT64_MAX)]
-"""Java's long: a number that no peer can hold is refused here, so that it is never sent on."""
+"""Java's long: the server refuses a number that no peer can hold, so that it never sends one on."""
 
 
 def decode_body(body: bytes, raw_type: type[T], name: str) -> T:
-    """Read a body in any accepted dialect; RequestError (code 1) naming it when it can't be read."""
+    """Read a body in any accepted dialect; raise RequestError (code 1) with its name if that fails."""
     try:
         return fastjson.decode(body, raw_type)
     except fastjson.DialectError as error:
@@ -49,9 +49,9 @@ def decode_body(body: bytes, raw_type: type[T], name: str) -> T:
 
 
 class RawTopicConfig(Struct, gc=False, rename="camel"):
-    """What a name server needs of a TopicConfig (protocol.md 3.3); the other members are skipped.
+    """The members of a TopicConfig that a name server needs (protocol.md 3.3); the decoder skips all others.
 
-    Attributes are among those, so that a `$ref` instead of them does no harm (trap T16).
+    Attributes are among the others, so that a `$ref` instead of them does no harm (trap T16).
     """
 
     perm: Int32 | None = 6
@@ -69,7 +69,7 @@ class RawDataVersion(Struct, gc=False, rename="camel"):
     timestamp: Int64 | None = 0
 
     def to_model(self) -> DataVersion:
-        """Return the version that this says."""
+        """Return the version as a value."""
         return DataVersion(
             counter=self.counter or 0,
             state_version=self.state_version or 0,
@@ -89,7 +89,7 @@ class RawMapping(Struct, rename="camel"):
     total_queues: Int32 | None = 0
 
     def to_model(self) -> TopicQueueMappingInfo:
-        """Return the mapping that this says."""
+        """Return the mapping as a value."""
         return TopicQueueMappingInfo(
             bname=self.bname,
             curr_id_map=self.curr_id_map or {},
@@ -111,7 +111,7 @@ class RawBrokerData(Struct, rename="camel"):
     zone_name: str | None = None
 
     def to_model(self) -> BrokerData:
-        """Return the broker name that this describes."""
+        """Return the broker name as a value."""
         return BrokerData(
             cluster=self.cluster or "",
             broker_name=self.broker_name or "",
@@ -132,7 +132,7 @@ class RawQueueData(Struct, rename="camel"):
     write_queue_nums: Int32 | None = 0
 
     def to_model(self) -> QueueData:
-        """Return the queues that this describes."""
+        """Return the queues as a value."""
         sys_flag = self.topic_syn_flag if self.topic_sys_flag is None else self.topic_sys_flag
         return QueueData(
             broker_name=self.broker_name or "",
@@ -153,7 +153,7 @@ class RawTopicRouteData(Struct, rename="camel"):
     topic_queue_mapping_by_broker: dict[str, RawMapping] | None = None
 
     def to_model(self) -> TopicRouteData:
-        """Return the route that this describes; addresses without filter servers vanish (trap T35)."""
+        """Return the route as a value; addresses without filter servers vanish (trap T35)."""
         mappings = self.topic_queue_mapping_by_broker
         filter_servers = self.filter_server_table or {}
         return TopicRouteData(
@@ -174,7 +174,7 @@ class RawClusterInfo(Struct, rename="camel"):
     cluster_addr_table: dict[str, list[str]] | None = None
 
     def to_model(self) -> ClusterInfo:
-        """Return the clusters that this describes."""
+        """Return the clusters as a value."""
         brokers = self.broker_addr_table or {}
         return ClusterInfo(
             broker_addr_table={name: broker.to_model() for name, broker in brokers.items()},
@@ -191,12 +191,12 @@ class RawBrokerMemberGroup(Struct, rename="camel"):
 
 
 class RawBrokerMemberGroupBody(Struct, rename="camel"):
-    """The envelope that the answer to 901 has around its one member."""
+    """The envelope around the one member of the answer to 901."""
 
     broker_member_group: RawBrokerMemberGroup = field(default_factory=RawBrokerMemberGroup)
 
     def to_model(self) -> BrokerMemberGroup:
-        """Return the group that this describes."""
+        """Return the group as a value."""
         group = self.broker_member_group
         return BrokerMemberGroup(
             cluster=group.cluster or "",
@@ -212,7 +212,7 @@ class RawTopicList(Struct, rename="camel"):
     topic_list: list[str] | None = None
 
     def to_model(self) -> TopicList:
-        """Return the list that this describes."""
+        """Return the list as a value."""
         return TopicList(topic_list=self.topic_list or [], broker_addr=self.broker_addr)
 
 

@@ -1,8 +1,8 @@
 """Ext fields, which are text by name, to and from typed request and response headers (protocol.md 1.10).
 
-A header is a frozen struct whose field names are Java's in snake case. Its annotations say how the text of
+A header is a frozen struct whose field names are Java's in snake case. Its annotations define how the text of
 a field is read; a field without a default is required. Java logs a field that is missing or malformed and
-goes on with null; we answer code 1 and name the field (traps T7, T47).
+goes on with null; this server answers code 1 and names the field (traps T7, T47).
 """
 
 import re
@@ -42,7 +42,7 @@ Int32 = Annotated[int, "int32"]
 Int64 = Annotated[int, "int64"]
 """Java's long: malformed or out of range is an error."""
 LaxInt32 = Annotated[int, "int32, or its default"]
-"""Java's int where the protocol relies on Java ignoring what it can't read (protocol.md 3.7)."""
+"""Java's int where the protocol relies on Java ignoring values that it can't read (protocol.md 3.7)."""
 EmptyStr = Annotated[str, "may be empty"]
 """Text that counts as present although it is empty: a value, not a name."""
 
@@ -53,11 +53,11 @@ _DECIMAL = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MAX_DIGITS = 64
 """Leading zeros are legal in Java; no real number has more of them than this."""
 _MAX_QUOTED = 64
-"""Characters of a bad value that a remark repeats: it is sent to the peer and logged."""
+"""Characters of a bad value that a remark repeats: the server sends it to the peer and logs it."""
 
 
 def to_wire_name(field_name: str) -> str:
-    """Return the ext field that a struct field stands for: `broker_name` -> `brokerName`."""
+    """Return the ext field of a struct field: `broker_name` -> `brokerName`."""
     if field_name in _WIRE_NAMES:
         return _WIRE_NAMES[field_name]
     head, *tail = field_name.split("_")
@@ -69,7 +69,6 @@ def parse_decimal(text: str, low: int, high: int) -> int:
 
     Raises:
         ValueError: it is malformed or outside of `low` to `high`; the message completes "the field x ...".
-
     """
     if len(text) > _MAX_DIGITS or not _DECIMAL.fullmatch(text):
         raise ValueError(f"is not a decimal number: {_quote(text)}")
@@ -80,11 +79,10 @@ def parse_decimal(text: str, low: int, high: int) -> int:
 
 
 def decode_header(header_type: type[Header], ext_fields: Mapping[str, str] | None) -> Header:
-    """Build a header from ext fields; those that it doesn't declare are ignored.
+    """Build a header from ext fields; fields that the header doesn't declare are ignored.
 
     Raises:
         RequestError: a required field is missing or empty, or a number can't be read (code 1).
-
     """
     present = ext_fields or {}
     values: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """Reads a zlib stream piece by piece, so that neither a large nor a broken one does harm (trap T12).
 
-Reading is written as generators that yield wherever a turn of the event loop may end.
+The readers are generators that yield wherever an event-loop iteration may end.
 """
 
 import zlib
@@ -26,10 +26,10 @@ class InflateError(ValueError):
 
 
 class InflateReader:
-    """The inflated bytes of a body, from the front; at most a chunk and one item are held at a time.
+    """The inflated bytes of a body, from the front; it holds at most a chunk and one item at a time.
 
-    `buffer` from `position` on holds the bytes that were inflated and not taken yet; a caller with many small
-    items may take them from there itself.
+    `buffer` from `position` on holds the inflated bytes that no caller has taken yet; a caller with many
+    small items may take them from there itself.
     """
 
     __slots__ = ("_body", "_fed", "_inflated", "_stream", "buffer", "position")
@@ -58,7 +58,7 @@ class InflateReader:
         self.position = 0
 
     def load(self, size: int) -> Generator[None, None, None]:
-        """Inflate until `size` bytes lie in the buffer; raise InflateError when there aren't that many."""
+        """Inflate until `size` bytes lie in the buffer; raise InflateError if the stream has fewer."""
         if not 0 <= size <= MAX_ITEM_BYTES + 4:
             raise InflateError(f"a length of {size} is not in 0 to {MAX_ITEM_BYTES}")
         while len(self.buffer) - self.position < size:
@@ -66,14 +66,14 @@ class InflateReader:
             yield
 
     def load_item(self) -> Generator[None, None, None]:
-        """Inflate until the whole next item, which begins with its int32 length, is in the buffer."""
+        """Inflate until the next item, with its int32 length, is completely in the buffer."""
         yield from self.load(4)
         size = int.from_bytes(self.buffer[self.position : self.position + 4], signed=True)
         yield from self.load(size)
         yield from self.load(4 + size)
 
     def take(self, size: int) -> Generator[None, None, bytes]:
-        """Take exactly `size` bytes; raise InflateError when there aren't that many."""
+        """Take exactly `size` bytes; raise InflateError if the stream has fewer."""
         yield from self.load(size)
         start = self.position
         self.position = start + size

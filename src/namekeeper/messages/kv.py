@@ -14,7 +14,7 @@ __all__ = [
 
 
 class PutKVConfigRequestHeader(Struct, frozen=True):
-    """Request 100; a missing value reads back as not found."""
+    """Request 100; after a missing value, the entry reads back as not found."""
 
     namespace: str
     key: str

@@ -1,7 +1,7 @@
-"""Queue specs out of registrations, shared: a table of a million topics holds only a few different ones.
+"""Shared queue specs of registrations: a table of a million topics holds only a few different ones.
 
 There are two bounded caches: one by the numbers of a JSON topic configuration, one by the text after the name
-in a compressed body. Each topic of a registration costs one look-up in one of them.
+in a compressed body. Each topic of a registration costs one lookup in one of them.
 """
 
 from namekeeper.messages.fields import INT32_MAX, INT32_MIN, parse_decimal
@@ -18,11 +18,11 @@ MAX_TEXT_BYTES = 256
 _FILTER_TYPES = frozenset({b"SINGLE_TAG", b"MULTI_TAG"})
 
 QueueNumbers = tuple[int | None, int | None, int | None, int | None]
-"""readQueueNums, writeQueueNums, perm, topicSysFlag; None where the text says `null`, which is 0."""
+"""readQueueNums, writeQueueNums, perm, topicSysFlag; None where the text has `null`, which is 0."""
 
 
 class _SpecsByNumbers(dict[QueueNumbers, QueueSpec]):
-    """Numbers of a topic configuration -> the one QueueSpec that stands for them."""
+    """Numbers of a topic configuration -> the one QueueSpec for them."""
 
     def __missing__(self, numbers: QueueNumbers) -> QueueSpec:
         spec = QueueSpec(*(number or 0 for number in numbers))
@@ -33,10 +33,10 @@ class _SpecsByNumbers(dict[QueueNumbers, QueueSpec]):
 
 
 class _SpecsByText(dict[bytes, QueueSpec]):
-    """What follows the name in a topic string (protocol.md 3.4) -> its QueueSpec.
+    """Text after the name in a topic string (protocol.md 3.4) -> its QueueSpec.
 
-    The text is that of a 4.x or 5.x writer: `8 8 6 SINGLE_TAG {"a":"b"}`, attributes not being used. Raises
-    ValueError, saying why, for a text that Java refuses.
+    The text is that of a 4.x or 5.x writer: `8 8 6 SINGLE_TAG {"a":"b"}`, attributes not being used. A text
+    that Java refuses raises ValueError with the reason.
     """
 
     def __missing__(self, text: bytes) -> QueueSpec:

@@ -1,6 +1,6 @@
 """Encodes the body of REGISTER_BROKER as a broker does (protocol.md 3); `registration_body` decodes it.
 
-JSON is strict: every key quoted and spelled as Java does, no `null` (trap T56).
+JSON is strict: every key is quoted and spelled as in Java, without `null` (trap T56).
 """
 
 import zlib
@@ -33,7 +33,7 @@ _INT32: Callable[[int], bytes] = BinaryStruct(">i").pack
 
 
 class RegisterBrokerBody(Struct, frozen=True):
-    """A broker's topics and what belongs to them, as one registration says it."""
+    """A broker's topics and their related data, as in one registration."""
 
     data_version: DataVersion = DataVersion()
     topics: tuple[TopicConfig, ...] = ()
@@ -67,13 +67,13 @@ def encode_topic_config_table(topics: Sequence[TopicConfig], *, has_attributes: 
     """Write topics as the object that maps names to them: in registrations, and in a broker's `topics.json`.
 
     Args:
-        topics: Each name once.
+        topics: each name once.
         has_attributes: False before 5.0, when there were none.
     """
     if not has_attributes:
         topics = [structs.replace(topic, attributes={}) if topic.attributes else topic for topic in topics]
-    # Encoded as one list of alternating names and topics: a third of the cost of one item at a time. A quote
-    # in a text is escaped, so the replaced bytes occur only between a name and its topic.
+    # One list of alternating names and topics costs a third of one item at a time. JSON escapes a quote in a
+    # text, so the replaced bytes occur only between a name and its topic.
     pairs: list[str | TopicConfig] = [""] * (2 * len(topics))
     pairs[::2] = map(_name_of, topics)
     pairs[1::2] = topics
@@ -132,7 +132,7 @@ def _topic_strings(topics: Sequence[TopicConfig], *, has_attributes: bool) -> by
 
 
 class _Tails:
-    """What follows the name in a topic string; nearly all topics of a broker share a few of them."""
+    """The text after the name in a topic string; nearly all topics of a broker share a few of them."""
 
     def __init__(self, *, has_attributes: bool) -> None:
         self._known: dict[tuple[int, int, int, str], bytes] = {}

@@ -28,7 +28,7 @@ class RegisterBrokerRequestHeader(Struct, frozen=True):
     broker_addr: str
     cluster_name: str
     ha_server_addr: EmptyStr
-    """Only handed on to slaves, so a broker without replication may leave it empty."""
+    """The server only hands it on to slaves, so a broker without replication may leave it empty."""
     broker_id: Int64
     heartbeat_timeout_millis: Int64 | None = None
     enable_acting_master: bool | None = None
@@ -69,7 +69,7 @@ class QueryDataVersionResponseHeader(Struct, frozen=True):
 
 
 class BrokerHeartbeatRequestHeader(Struct, frozen=True):
-    """Request 904 (protocol.md 2.9); what follows the names serves controllers."""
+    """Request 904 (protocol.md 2.9); the fields after the names are for controllers."""
 
     cluster_name: str
     broker_addr: str
@@ -94,7 +94,7 @@ class NotifyMinBrokerIdChangeRequestHeader(Struct, frozen=True):
 
 
 def decode_register_broker_header(ext_fields: Mapping[str, str] | None) -> RegisterBrokerHeader:
-    """Read the header of request 103; a required field that is missing or bad is a RequestError."""
+    """Read the header of request 103; raise RequestError for a required field that is missing or bad."""
     header = decode_header(RegisterBrokerRequestHeader, ext_fields)
     timeout_ms = header.heartbeat_timeout_millis
     return RegisterBrokerHeader(
@@ -112,7 +112,7 @@ def decode_register_broker_header(ext_fields: Mapping[str, str] | None) -> Regis
 
 
 def encode_register_broker_header(header: RegisterBrokerHeader) -> dict[str, str]:
-    """Return the ext fields of request 103; the usual heartbeat timeout is left out, as brokers do."""
+    """Return the ext fields of request 103, without the usual heartbeat timeout, as brokers do."""
     timeout_ms = header.heartbeat_timeout_ms
     return encode_header(
         RegisterBrokerRequestHeader(

@@ -1,4 +1,4 @@
-"""Headers of route look-ups, and which JSON form their answers take (protocol.md 2.1, 2.2, 2.7)."""
+"""Headers of route lookups, and the JSON form of their answers (protocol.md 2.1, 2.2, 2.7)."""
 
 from msgspec import Struct
 
@@ -30,5 +30,5 @@ class GetBrokerMemberGroupRequestHeader(Struct, frozen=True):
 
 
 def wants_standard_json(version: int, *, accept_standard_json_only: bool = False) -> bool:
-    """Whether a peer is answered with quoted keys rather than bare numbers (protocol.md 2.1)."""
+    """Whether a peer gets quoted keys rather than bare numbers (protocol.md 2.1)."""
     return accept_standard_json_only or version >= STANDARD_JSON_VERSION

@@ -22,7 +22,7 @@ class WipeWritePermOfBrokerRequestHeader(Struct, frozen=True):
 
 
 class WipeWritePermOfBrokerResponseHeader(Struct, frozen=True):
-    """Answer to 205: how many topics this broker name has."""
+    """Answer to 205: the number of topics of this broker name."""
 
     wipe_topic_count: Int32
 
@@ -34,7 +34,7 @@ class AddWritePermOfBrokerRequestHeader(Struct, frozen=True):
 
 
 class AddWritePermOfBrokerResponseHeader(Struct, frozen=True):
-    """Answer to 327: how many topics this broker name has."""
+    """Answer to 327: the number of topics of this broker name."""
 
     add_topic_count: Int32
 

@@ -15,7 +15,7 @@ BrokerKey = tuple[str, str]
 
 
 class Owner(Struct, frozen=True):
-    """Who registered a broker, as far as its connection and its request prove that."""
+    """The peer that registered a broker, as far as its connection and its request prove it."""
 
     host: str = ""
     user: str = ""
@@ -24,7 +24,7 @@ class Owner(Struct, frozen=True):
     """The first name in the client certificate that TLS verified; empty: none."""
 
     def may_be(self, other: "Owner") -> bool:
-        """Whether another one has the same host, user or certificate; what is not known is never the same."""
+        """Whether another peer has the same host, user or certificate; an unknown one is never the same."""
         return any(
             mine and mine == theirs
             for mine, theirs in (

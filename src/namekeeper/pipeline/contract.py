@@ -1,103 +1,107 @@
-"""The journal's contract for this package: kinds of records, their members, names of segments.
+"""The journal's contract for this package: kinds of records, their members, the columns made of them.
 
-A copy in code of `namekeeper/journal/contract/v1.json`, so that the pipeline runs where only pyspark and
-pyarrow are; a test compares the two.
+It is the file `contract.json`, which `namekeeper.journal.contract.generate` makes and which travels in the
+zip, so that the pipeline runs where only pyspark and pyarrow are.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import json
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from namekeeper.pipeline.table import Column
 
 __all__ = [
     "ENVELOPE",
-    "HEARTBEAT_GAP_EDGES_MS",
     "KINDS",
+    "TABLES",
+    "UNITS",
     "VERSION",
+    "ContractTable",
     "Member",
+    "members_of_rows",
     "read_schema",
     "types_of_members",
 ]
 
-VERSION = 1
-"""The newest version of the contract that this code reads."""
-
-HEARTBEAT_GAP_EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
-"""Bounds of `broker_minute.gaps`: a silence counts under the first bound that it is below."""
-
 
 class Member(NamedTuple):
-    """A member of a record."""
+    """A member of a record, or of a row in one."""
 
     type: str
     required: bool = False
+    part: str = "value"
+    """Role in a row of the tables: `key`, `value`, `gone`, `end`; `note`: about the record only."""
+    unit: str = ""
+    """Unit of the numbers of the member."""
+    is_int: bool = False
+    """Whether its column has 32 bits."""
+    null: str | None = None
+    """Meaning of null in its column; None: it is left unsaid, and a number is never null."""
+    column: str | None = None
+    """Meaning of its column; None: it has none."""
+    rows: Mapping[str, "Member"] | None = None
+    """Members of the rows that it holds."""
+
+    @property
+    def sql_type(self) -> str:
+        """Type of its column. A member with any JSON value is kept as its text."""
+        return "int" if self.is_int else self.type.replace("long", "bigint").replace("json", "string")
+
+    def as_column(self, name: str, *, of_history: bool = False) -> Column:
+        """The column of the member; in a history no row is gone."""
+        meaning = self.column or ""
+        if self.null and not (of_history and self.null == "gone"):
+            meaning = f"{meaning.removesuffix('.')}; null: {self.null}."
+        return Column(name, self.sql_type, meaning)
 
 
-def _members(members: Mapping[str, str]) -> Mapping[str, Member]:
-    """Members from their types; a `!` marks those that every record has."""
-    return {name: Member(type_.removesuffix("!"), type_.endswith("!")) for name, type_ in members.items()}
+class ContractTable(NamedTuple):
+    """A fact table, made of records of some kinds."""
+
+    kind_class: str
+    """Subject of the records: the server (`boot`), checkpoints, rows (`state`), or counts (`activity`)."""
+    meaning: str
+    grain: str
+    kinds: tuple[str, ...]
 
 
-ENVELOPE: Mapping[str, Member] = _members(
-    {
-        "kind": "string!", "v": "long!", "namesrv": "string!", "boot": "long!", "seq": "long!",
-        "change": "long!", "end": "boolean", "ts": "long!", "up_ms": "long!", "cause": "string",
-        "peer": "string", "checkpoint": "long",
-    }
-)  # fmt: skip
+def _members(described: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Member]:
+    return {name: _member(**facts) for name, facts in described.items()}
+
+
+def _member(*, rows: Mapping[str, Mapping[str, Any]] | None = None, **facts: Any) -> Member:  # noqa: ANN401 - JSON
+    return Member(**facts, rows=None if rows is None else _members(rows))
+
+
+_CONTRACT: Mapping[str, Any] = json.loads(
+    (files("namekeeper.pipeline") / "contract.json").read_text(encoding="utf-8")
+)
+
+VERSION: int = _CONTRACT["version"]
+"""The newest version of the contract that this code reads."""
+
+ENVELOPE: Mapping[str, Member] = _members(_CONTRACT["envelope"])
 """Members of every record."""
 
 KINDS: Mapping[str, Mapping[str, Member]] = {
-    "server_started": _members({
-        "uuid": "string!", "server_version": "string!", "previous_boot": "long", "previous_seq": "long",
-        "previous_alive_ts": "long", "scan_interval_ms": "long", "port": "long", "checksums": "boolean",
-    }),
-    "server_alive": _members(
-        {"connections": "long", "dropped_changes": "long", "dropped_records": "long"}
-    ),
-    "server_stopped": _members({"last_seq": "long!"}),
-    "clock_changed": _members({"step_ms": "long!"}),
-    "checkpoint_begin": _members({"reason": "string!"}),
-    "checkpoint_end": _members({"counts": "map<string,long>!"}),
-    "segments_deleted": _members({"segments": "array<string>!", "bytes": "long!", "reason": "string!"}),
-    "broker_live": _members({
-        "cluster": "string!", "broker_addr": "string!", "broker_name": "string!", "broker_id": "long!",
-        "gen": "long!", "new": "boolean", "ha_server_addr": "string", "timeout_ms": "long",
-        "data_version": "array<long>", "channel": "long", "remote_addr": "string", "body_bytes": "long",
-        "gone": "boolean", "reason": "string", "idle_ms": "long", "closed_by": "string",
-        "owner_host": "string", "owner_user": "string", "owner_certificate": "string",
-    }),
-    "broker_group": _members({
-        "broker_name": "string!", "cluster": "string", "zone": "string", "acting_master": "boolean",
-        "broker_addrs": "map<string,string>", "gone": "boolean",
-    }),
-    "cluster": _members({"cluster": "string!", "broker_names": "array<string>"}),
-    "topic_queues": _members({"broker_name": "string!", "rows": "array<array<string>>!"}),
-    "broker_name_removed": _members({"broker_name": "string!"}),
-    "topic_mapping": _members(
-        {"topic": "string!", "broker_name": "string!", "mapping": "json", "gone": "boolean"}
-    ),
-    "filter_servers": _members(
-        {"cluster": "string!", "broker_addr": "string!", "filter_servers": "array<string>"}
-    ),
-    "kv": _members({"namespace": "string!", "key": "string!", "value": "string", "gone": "boolean"}),
-    "config": _members({"properties": "map<string,string>!"}),
-    "broker_minute": _members({
-        "cluster": "string!", "broker_addr": "string!", "broker_name": "string!", "broker_id": "long!",
-        "gen": "long!", "minute": "long!", "last_seen": "long", "count": "long!", "registrations": "long",
-        "max_gap_ms": "long", "gaps": "array<long>", "body_bytes": "long",
-    }),
-    "lookup_hour": _members({"hour": "long!", "lookups": "array<array<string>>!"}),
-    "unknown_topic_minute": _members({
-        "minute": "long!", "topic": "string", "bucket": "string", "language": "string",
-        "client_version": "long", "count": "long!",
-    }),
-    "denied": _members({"code": "long!", "host": "string", "reason": "string!", "count": "long!"}),
-    "access": _members({
-        "code": "long!", "allowed": "boolean", "rule": "string", "mode": "string!", "user": "string",
-        "claimed": "string",
-        "certificate": "string", "about": "array<string>", "count": "long!",
-    }),
-}  # fmt: skip
+    kind: _members(facts["fields"]) for kind, facts in _CONTRACT["kinds"].items()
+}
 """Members of each kind beside the envelope."""
+
+TABLES: Mapping[str, ContractTable] = {
+    name: ContractTable(
+        **facts, kinds=tuple(kind for kind, each in _CONTRACT["kinds"].items() if each["table"] == name)
+    )
+    for name, facts in _CONTRACT["tables"].items()
+}
+"""Fact tables by their names."""
+
+
+def members_of_rows(kind: str) -> Iterator[tuple[str, Member]]:
+    """Members of a kind by their names; the members of rows in a record stand for the list of rows."""
+    for name, member in KINDS[kind].items():
+        yield from member.rows.items() if member.rows else ((name, member),)
 
 
 def read_schema() -> str:
@@ -109,10 +113,14 @@ def types_of_members() -> Mapping[str, str]:
     """Type in SQL of each member that a record of some kind has, the envelope's first."""
     types: dict[str, str] = {}
     for members in (ENVELOPE, *KINDS.values()):
-        types |= {name: _sql_type(member.type) for name, member in members.items()}
+        types |= {name: member.sql_type for name, member in members.items()}
     return types
 
 
-def _sql_type(type_: str) -> str:
-    # A member with any JSON value is kept as its text.
-    return type_.replace("long", "bigint").replace("json", "string")
+UNITS: Mapping[str, str] = {
+    name: member.unit
+    for members in (ENVELOPE.items(), *map(members_of_rows, KINDS))
+    for name, member in members
+    if member.unit
+}
+"""Unit of each member that has numbers."""

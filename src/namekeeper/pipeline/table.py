@@ -13,7 +13,7 @@ class Column(NamedTuple):
 
     name: str
     type: str
-    """Its type in Spark's DDL."""
+    """Type of the column in Spark's DDL."""
     meaning: str
 
 

@@ -1,5 +1,9 @@
-"""Units of the columns of numbers, for the reference page: durations, times, counts, or identifiers."""
+"""Units of the columns of numbers, for the reference page: durations, times, counts, or identifiers.
 
+A column that is made of a member of records has its unit, which the contract states.
+"""
+
+from namekeeper.pipeline.contract import UNITS
 from namekeeper.pipeline.table import Column
 
 __all__ = ["unit_of"]
@@ -7,26 +11,20 @@ __all__ = ["unit_of"]
 _NUMERIC = {"bigint", "int", "double", "array<bigint>", "map<string,bigint>"}
 _MS, _INSTANT, _COUNT, _NUMBER = "ms", "ms since 1970", "how many", "number"
 _OWN = {
-    "bytes": "bytes",
-    "body_bytes": "bytes",
     "length": "characters",
     "frame_used": "0 to 1",
 }
 _INSTANTS = {
-    "first_minute", "hour", "knows_up_to", "last_minute", "last_seen", "minute", "ts", "unknown_from",
-    "unknown_to", "valid_from", "valid_to",
+    "first_minute", "knows_up_to", "last_minute", "unknown_from", "unknown_to", "valid_from", "valid_to",
 }  # fmt: skip
 _NUMBERS = {
-    "boot", "broker_id", "change", "channel", "checkpoint", "client_version", "code", "data_version", "gen",
-    "load_id", "perm", "place", "port", "seq", "topic_sys_flag", "v",
+    "load_id", "place",
 }  # fmt: skip
 """Identifiers and flags: numbers that can't be added."""
 _COUNTS = {
-    "brokers",
-    "clock_steps", "connections", "count", "counts", "dropped_changes", "dropped_records", "gaps",
-    "heartbeats", "items", "longer", "lookups", "losses", "lost_records", "minutes", "name_servers",
-    "outages", "read_queue_nums", "read_queues", "registrations", "samples", "sessions_ended", "topics",
-    "witnesses", "writable_topics", "write_queue_nums", "write_queues",
+    "brokers", "clock_steps", "heartbeats", "items", "longer", "lookups", "losses", "lost_records",
+    "minutes", "name_servers", "outages", "read_queues", "samples", "sessions_ended", "topics", "witnesses",
+    "writable_topics", "write_queues",
 }  # fmt: skip
 _ENDINGS = {"_ms": _MS, "_ts": _INSTANT, "_at": _INSTANT, "_boot": _NUMBER, "_seq": _NUMBER}
 _BEGINNINGS = {"under_": _COUNT}
@@ -41,6 +39,8 @@ def unit_of(column: Column) -> str:
     if column.type not in _NUMERIC:
         return ""
     name = column.name
+    if name in UNITS:
+        return UNITS[name]
     for names, unit in ((_INSTANTS, _INSTANT), (_NUMBERS, _NUMBER), (_COUNTS, _COUNT)):
         if name in names:
             return unit

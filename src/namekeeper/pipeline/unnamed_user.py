@@ -13,7 +13,7 @@ __all__ = ["java_options_of_user", "log_in", "name_without_entry"]
 
 
 def name_without_entry() -> str | None:
-    """The name that Spark is told for this user; None if the passwd file has one."""
+    """The name that Spark gets for this user; None if the passwd file has one."""
     try:
         return None if pwd.getpwuid(os.getuid()).pw_name else _name()
     except KeyError:

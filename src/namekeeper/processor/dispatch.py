@@ -1,15 +1,15 @@
-"""Request code -> handler: every request that the name server handles."""
+"""Request code -> handler by the way in which it answers, and the answers that need no handler."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
+from namekeeper.messages.catalogue import CATALOGUE, Handling
 from namekeeper.messages.routing import wants_standard_json
-from namekeeper.model.now import Now
-from namekeeper.processor import kv, registration, routing, settings, topics
-from namekeeper.processor.outcome import Deferred, Outcome, Sliced
+from namekeeper.processor import kv, registration, routing, settings, topics  # noqa: F401 - they fill HANDLERS
+from namekeeper.processor.handlers import HANDLERS, Changer, Lister, Reader
+from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.state import NameServerState
-from namekeeper.route.channel import Channel
-from namekeeper.wire.codes import RequestCode as Code
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
@@ -17,56 +17,20 @@ __all__ = [
     "CHANGERS",
     "LISTERS",
     "READERS",
-    "Changer",
-    "Lister",
-    "Reader",
     "go_away",
     "not_supported",
     "sliced",
     "unless_leaving",
 ]
 
-Reader = Callable[[NameServerState, RemotingCommand], "Response | Sliced"]
-"""Answers from the current state, at once or slice by slice, and changes nothing; raises RequestError for an
-error code."""
 
-Lister = Callable[[NameServerState, RemotingCommand], Generator[None, None, Response]]
-"""A reader that looks at every topic or broker, slice by slice: others are served between two slices."""
+def _handlers(*handlings: Handling) -> dict[int, Any]:
+    return {int(code): handler for code, handler in HANDLERS.items() if CATALOGUE[code].handling in handlings}
 
-Changer = Callable[[NameServerState, RemotingCommand, Channel, Now], "Outcome | Deferred"]
-"""Changes the state, at once or slice by slice; raises RequestError for an error code."""
 
-READERS: Mapping[int, Reader] = {
-    Code.GET_KV_CONFIG: kv.get_kv_config,
-    Code.GET_ROUTEINFO_BY_TOPIC: routing.get_route_info_by_topic,
-    Code.GET_KVLIST_BY_NAMESPACE: kv.get_kv_list_by_namespace,
-    Code.GET_SYSTEM_TOPIC_LIST_FROM_NS: topics.get_system_topic_list,
-    Code.GET_NAMESRV_CONFIG: settings.get_namesrv_config,
-    Code.GET_BROKER_MEMBER_GROUP: routing.get_broker_member_group,
-}
-
-LISTERS: Mapping[int, Lister] = {
-    Code.GET_BROKER_CLUSTER_INFO: routing.get_broker_cluster_info,
-    Code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: topics.get_all_topic_list,
-    Code.GET_TOPICS_BY_CLUSTER: topics.get_topics_by_cluster,
-    Code.GET_UNIT_TOPIC_LIST: topics.get_unit_topic_list,
-    Code.GET_HAS_UNIT_SUB_TOPIC_LIST: topics.get_has_unit_sub_topic_list,
-    Code.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: topics.get_has_unit_sub_ununit_topic_list,
-}
-
-CHANGERS: Mapping[int, Changer] = {
-    Code.PUT_KV_CONFIG: kv.put_kv_config,
-    Code.DELETE_KV_CONFIG: kv.delete_kv_config,
-    Code.REGISTER_BROKER: registration.register_broker,
-    Code.UNREGISTER_BROKER: registration.unregister_broker,
-    Code.WIPE_WRITE_PERM_OF_BROKER: topics.wipe_write_perm_of_broker,
-    Code.DELETE_TOPIC_IN_NAMESRV: topics.delete_topic_in_namesrv,
-    Code.REGISTER_TOPIC_IN_NAMESRV: topics.register_topic_in_namesrv,
-    Code.UPDATE_NAMESRV_CONFIG: settings.update_namesrv_config,
-    Code.QUERY_DATA_VERSION: registration.query_data_version,
-    Code.ADD_WRITE_PERM_OF_BROKER: topics.add_write_perm_of_broker,
-    Code.BROKER_HEARTBEAT: registration.broker_heartbeat,
-}
+READERS: Mapping[int, Reader] = _handlers(Handling.READ, Handling.LARGE_READ)
+LISTERS: Mapping[int, Lister] = _handlers(Handling.LIST)
+CHANGERS: Mapping[int, Changer] = _handlers(Handling.CHANGE)
 
 GO_AWAY_SINCE = 475
 """Requesters newer than 5.3.1 understand GO_AWAY (protocol.md 1.8)."""
@@ -80,17 +44,17 @@ def go_away(state: NameServerState, request: RemotingCommand) -> Response | None
 
 
 def not_supported(request: RemotingCommand) -> Response:
-    """The answer to a code that nobody handles; the leading space is Java's (protocol.md 1.8)."""
+    """The answer to a code without a handler; the leading space is Java's (protocol.md 1.8)."""
     return Response(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported")
 
 
 def sliced(lister: Lister, state: NameServerState, request: RemotingCommand) -> Sliced:
-    """The answer of a lister; who asks for the same list in the same form of JSON gets the same one."""
+    """The answer of a lister; requests for the same list in the same form of JSON share one."""
     cluster = (request.ext_fields or {}).get("cluster", "")
     key = (request.code, cluster, wants_standard_json(request.version))
     return Sliced(key, partial(lister, state, request))
 
 
 def unless_leaving(reader: Reader) -> Reader:
-    """The same reader, but a server that is leaving answers GO_AWAY to those who understand it."""
+    """The same reader, except that a server that is leaving answers GO_AWAY to clients that understand it."""
     return lambda state, request: go_away(state, request) or reader(state, request)

@@ -1,90 +1,79 @@
-"""Has answers forgotten that a change made wrong: at once if they are few, else in turns of the loop.
+"""Invalidates the answers that a change made incorrect: at once if they are few, else incrementally.
 
-A broker may have 60,000 topics, and to forget their answers takes longer than a look-up may wait. So they are
-first distrusted, which takes no time: look-ups of the topics that changed are answered without what is kept.
-The native front can't be asked whether it trusts a topic. If it knows many of those that changed, it answers
-nothing until it has forgotten them, and the others forget theirs after it.
+A broker may have 60,000 topics, and dropping their answers takes longer than a lookup may wait. So the server
+first marks the changed topics invalid, in constant time: lookups of them do without cached answers.
+
+The native fast path has no such marks. If it has answers for many of the changed topics, it suspends its
+answers until they are gone. The other stores drop theirs after it.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from namekeeper.lookup_cache.answer_store import AnswerStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.route.affected import AffectedTopics
 
 __all__ = ["AT_ONCE", "MOST_COMPARED", "MOST_UNFINISHED", "Forgetting"]
 
 AT_ONCE = 1_000
-"""So many topics are forgotten in the turn of the change; that takes about a millisecond."""
+"""Topics invalidated in the iteration of the change; that takes about a millisecond."""
 MOST_COMPARED = 25_000
-"""So many known topics are compared with a change in its turn; that takes 1 to 3 ms."""
+"""Cached topics compared with a change in its iteration; that takes 1 to 3 ms."""
 SLICE = 100
-"""So many topics are forgotten before the time of a turn is looked at."""
+"""Topics invalidated before the server checks the time of an iteration."""
 MOST_UNFINISHED = 8
-"""Each look-up of a kept answer is compared with so many changes at most."""
-
-
-class AnswerStore(Protocol):
-    """Keeps answers of topics."""
-
-    @property
-    def topics(self) -> KeysView[str]:
-        """Topics with answers."""
-        ...
-
-    def forget(self, topics: Collection[str]) -> None:
-        """Forget the answers of some topics, each named once; others do no harm."""
-        ...
+"""Most unfinished changes: each lookup of a cached answer is compared with each of them."""
 
 
 class _Part(NamedTuple):
-    """What one store has left to forget of a change."""
+    """The answers that one store has still to drop for a change."""
 
     store: AnswerStore
     candidates: Iterator[str]
-    """The topics that may be affected and were not looked at yet."""
+    """Topics that may be affected and that were not examined yet."""
     contains: Callable[[str], bool] | None
-    """Whether the change affects one of them; None if it affects all."""
+    """Whether the change affects a candidate; None if it affects all."""
 
 
 class _Unfinished(NamedTuple):
-    """A change of which something is left to forget."""
+    """A change with answers that are still to be dropped."""
 
     contains: Callable[[str], bool]
-    """Whether it affects a topic."""
+    """Whether the change affects a topic."""
     parts: deque[_Part]
 
 
 class Forgetting:
-    """What is still to be forgotten, the oldest change first."""
+    """The answers that are still to be dropped, oldest change first."""
 
     def __init__(self, stores: Collection[AnswerStore], cache: LookupCache) -> None:
-        """Begin with nothing.
+        """Start empty.
 
         Args:
-            stores: where answers are kept, besides those of the front.
-            cache: holds what is distrusted, and the answers of the front.
+            stores: hold answers, besides those of the native fast path; `cache` is one of them.
+            cache: holds the marks of invalid topics, and the answers of the native fast path.
         """
         self._stores = stores
         self._cache = cache
         self._front = cache.topic_answers
         self._unfinished: deque[_Unfinished] = deque()
         self._front_unfinished: deque[_Part] = deque()
-        """What the front has to forget before it answers again; it comes before the rest."""
+        """Answers that the native fast path has to drop before it resumes; they go before the rest."""
         self._on_unfinished: Callable[[], object] = self._finish
 
     def when_unfinished(self, call: Callable[[], object]) -> None:
-        """Have a function called when something is left to forget; by default it is all forgotten at once.
+        """Have a function called when answers remain to be dropped; by default they all go at once.
 
         Args:
-            call: sees to it that `forget_some` is called until nothing is left.
+            call: ensures that `forget_some` runs until no answers remain.
         """
         self._on_unfinished = call
 
     def forget(self, affected: AffectedTopics) -> None:
-        """Have no look-up answered with what is kept of topics that a change affects."""
+        """Answer no lookup from the cached answers of topics that a change affects."""
         stores = (*self._stores, self._front)
         few = _few_affected(affected, stores)
         if few is not None:
@@ -101,7 +90,7 @@ class Forgetting:
             self._on_unfinished()
 
     def forget_some(self) -> bool:
-        """Forget some answers of the oldest change; return whether more are left."""
+        """Drop some answers of the oldest change; return whether more remain."""
         if self._front_unfinished:
             if _forget_slice(self._front_unfinished):
                 self._front.resume()
@@ -109,8 +98,10 @@ class Forgetting:
             self._cache.trust(self._unfinished.popleft().contains)
         return bool(self._unfinished)
 
-    def clear(self) -> None:
-        """Nothing is left to forget."""
+    def forget_all(self) -> None:
+        """Drop every answer of every store, and with them all marks and pending work."""
+        for store in self._stores:
+            store.forget_all()
         while self._unfinished:
             self._cache.trust(self._unfinished.popleft().contains)
         self._front_unfinished.clear()
@@ -121,7 +112,7 @@ class Forgetting:
         self._unfinished.append(_Unfinished(contains, deque(parts)))
 
     def _forget_of_front(self, affected: AffectedTopics) -> None:
-        """Have the front forget what is affected now if that is little, else in turns, and answer nothing."""
+        """Drop the affected answers of the native fast path: a few now, many while it is suspended."""
         few = _few_affected(affected, (self._front,))
         if few is not None:
             self._front.forget(*few)
@@ -130,12 +121,12 @@ class Forgetting:
         self._front_unfinished.append(_part(affected, self._front))
 
     def _forget_everything(self) -> None:
-        """Distrust every topic, in place of those of the changes so far."""
+        """Mark every topic invalid, in place of those of the changes so far."""
         before = len(self._unfinished)
         self._distrust(_any_topic, map(_all_of, self._stores))
         self._front.pause()
         self._front_unfinished = deque([_all_of(self._front)])
-        for _ in range(before):  # only now: what is trusted again may be found again
+        for _ in range(before):  # only now: lookups may find answers of topics whose mark is gone
             self._cache.trust(self._unfinished.popleft().contains)
 
     def _finish(self) -> None:
@@ -144,7 +135,7 @@ class Forgetting:
 
 
 def _few_affected(affected: AffectedTopics, stores: Collection[AnswerStore]) -> list[list[str]] | None:
-    """The topics that are affected and that each store knows; None if they are many, or too many to look."""
+    """The affected topics in each store; None if they are many, or too many to compare."""
     count = len(affected.topics)
     if sum(min(count, len(store.topics)) for store in stores) > MOST_COMPARED:
         return None
@@ -160,19 +151,19 @@ def _few_affected(affected: AffectedTopics, stores: Collection[AnswerStore]) -> 
 
 
 def _part(affected: AffectedTopics, store: AnswerStore) -> _Part:
-    """What a store has to forget; as few candidates as there can be."""
+    """The answers that a store has to drop, with as few candidates as possible."""
     if len(affected.topics) <= len(store.topics):
         return _Part(store, iter(affected.topics), None)
     return _Part(store, iter(list(store.topics)), affected.contains)
 
 
 def _all_of(store: AnswerStore) -> _Part:
-    """All that a store has, to be forgotten."""
+    """All answers of a store, to be dropped."""
     return _Part(store, iter(list(store.topics)), None)
 
 
 def _forget_slice(parts: deque[_Part]) -> bool:
-    """Have some topics of the first part forgotten; return whether nothing is left of any."""
+    """Drop the answers of some topics of the first part; return whether no part remains."""
     store, candidates, contains = parts[0]
     some = [*islice(candidates, SLICE)]
     store.forget(some if contains is None else [*filter(contains, some)])

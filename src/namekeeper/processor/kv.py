@@ -14,11 +14,12 @@ from namekeeper.messages.kv import (
     PutKVConfigRequestHeader,
 )
 from namekeeper.model.now import Now
+from namekeeper.processor.handlers import handles
 from namekeeper.processor.outcome import Outcome, Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Change, KvChanged
-from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@handles(RequestCode.PUT_KV_CONFIG)
 def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
     """PUT_KV_CONFIG (100): stored, written to disk, then answered."""
     header = decode_header(PutKVConfigRequestHeader, request.ext_fields)
@@ -39,6 +41,7 @@ def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Cha
     return Outcome(Response(), Change(Cause.PUT_KV, channel.remote_addr, events), Save.KV_CONFIG)
 
 
+@handles(RequestCode.DELETE_KV_CONFIG)
 def delete_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
     """DELETE_KV_CONFIG (102): no error when there is nothing to delete."""
     header = decode_header(DeleteKVConfigRequestHeader, request.ext_fields)
@@ -48,6 +51,7 @@ def delete_kv_config(state: NameServerState, request: RemotingCommand, channel: 
     return Outcome(Response(), Change(Cause.DELETE_KV, channel.remote_addr, events), Save.KV_CONFIG)
 
 
+@handles(RequestCode.GET_KV_CONFIG)
 def get_kv_config(state: NameServerState, request: RemotingCommand) -> Response:
     """GET_KV_CONFIG (101)."""
     header = decode_header(GetKVConfigRequestHeader, request.ext_fields)
@@ -58,6 +62,7 @@ def get_kv_config(state: NameServerState, request: RemotingCommand) -> Response:
     return Response(ext_fields=encode_header(GetKVConfigResponseHeader(value)))
 
 
+@handles(RequestCode.GET_KVLIST_BY_NAMESPACE)
 def get_kv_list_by_namespace(state: NameServerState, request: RemotingCommand) -> Response:
     """GET_KVLIST_BY_NAMESPACE (219)."""
     header = decode_header(GetKVListByNamespaceRequestHeader, request.ext_fields)
@@ -68,11 +73,11 @@ def own_kv_config(state: NameServerState, found: KvConfigStore) -> list[Change]:
     """Take over the KV configuration that another process owned until now.
 
     Args:
-        state: what changes.
-        found: what the file holds now.
+        state: the state to change.
+        found: the present content of the file.
 
     Returns:
-        What is different now: what is gone, then what is new.
+        The differences: removed entries, then new ones.
     """
     events = state.kv_config.become(found.table)
     state.kv_refusal = None

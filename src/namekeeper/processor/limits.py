@@ -1,4 +1,4 @@
-"""Limits of what a peer may name."""
+"""Limits of the names in requests."""
 
 from collections.abc import Collection, Generator
 from itertools import islice
@@ -14,14 +14,14 @@ NAMES_PER_SLICE = 20_000
 
 
 def check_names(limit: int, **names: str | None) -> None:
-    """Refuse names that are longer than anything a real peer sends: they are kept, and sent to others.
+    """Refuse names that are longer than those of any real peer: the server stores them and sends them on.
 
     Args:
         limit: nameCharactersLimit.
         names: the names by header field, in Python's spelling.
 
     Raises:
-        RequestError: One is too long; the remark says which one, and the property that raises the limit.
+        RequestError: one is too long; the remark names it, and the property that raises the limit.
     """
     for field, name in names.items():
         if name is not None and len(name) > limit:
@@ -33,7 +33,7 @@ def check_names(limit: int, **names: str | None) -> None:
 
 
 def check_body_names(limit: int, body: RegistrationBody) -> Generator[None, None, None]:
-    """Check the names in a registration's body; yields wherever a turn of the loop may end.
+    """Check the names in a registration's body; yields wherever an event-loop iteration may end.
 
     Raises:
         RequestError: as `check_names`.

@@ -1,4 +1,4 @@
-"""The result of a handler: an answer, whole or in slices, or a change for the change queue."""
+"""The result of a handler: an answer, complete or incremental, or a change for the change queue."""
 
 from collections.abc import Callable, Generator, Hashable
 from enum import Enum
@@ -14,7 +14,7 @@ __all__ = ["Deferred", "Outcome", "Save", "Sliced"]
 
 
 class Save(Enum):
-    """A file to be written before the answer is sent."""
+    """A file that the server writes before it sends the answer."""
 
     KV_CONFIG = "kv_config"
     CONFIG = "config"
@@ -29,7 +29,7 @@ class Outcome(Struct, frozen=True):
 
 
 class Deferred(Struct, frozen=True):
-    """A change of the route tables, to be submitted to the change queue."""
+    """A change of the route tables for the change queue."""
 
     change: TableChange[Any]
     answer: Callable[[Any], Response]
@@ -37,9 +37,9 @@ class Deferred(Struct, frozen=True):
 
 
 class Sliced(Struct, frozen=True):
-    """An answer that would take longer than a turn: it is made in slices, and others are served between."""
+    """An answer that takes longer than an iteration: the server makes it incrementally."""
 
     key: Hashable
-    """Who asks for the same gets the same answer."""
+    """Requests with the same key share one answer."""
     make: Callable[[], Generator[None, None, Response]]
-    """Makes it, from the tables as they are in its first slice."""
+    """Makes the answer, from the tables as they are in its first slice."""

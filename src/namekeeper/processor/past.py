@@ -18,15 +18,15 @@ __all__ = ["past_state", "refuse_change"]
 def past_state(
     tables: RouteTables, kv: Mapping[str, Mapping[str, str]], properties: Mapping[str, str]
 ) -> NameServerState:
-    """The state of a name server, from what a journal or a warehouse says of an instant.
+    """The state of a name server at one instant, from a journal or a warehouse.
 
-    Readers answer from it as the live name server did. It does not wait for brokers: those that were there
-    are in the tables.
+    Readers answer from it as the live name server did. It does not wait for brokers: the tables hold those of
+    that time.
 
     Args:
         tables: the route tables; they become part of the state.
         kv: namespace -> key -> value.
-        properties: the running configuration; one that was not recorded has its default.
+        properties: the running configuration; a property without a record has its default.
     """
     settings, _ = settings_from(properties)
     state = NameServerState(RuntimeConfig.start(settings, properties), KvConfigStore(kv), tables=tables)

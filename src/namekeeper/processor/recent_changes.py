@@ -1,6 +1,6 @@
-"""The newest changes of routes, for watchers: which topics each change shows in, when, why and by whom.
+"""The newest changes of routes, for watchers: the affected topics, time, reason and requester of each.
 
-The number of kept changes is bounded. If a caller asks for changes since a revision that is too old, it gets
+The number of kept changes is bounded. A caller that asks for changes since a revision that is too old gets
 None, and has to read the route again.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
 CHANGES_LIMIT = 10_000
 """Changes that are kept; a cluster of hundreds of brokers makes as many in a bad hour."""
 BYTES_LIMIT = 48 * 1024 * 1024
-"""Memory of the topics that they name: some 200,000, with names of usual length. The newest change is kept
+"""Memory of the topics that they name: about 200,000, with names of usual length. The newest change stays,
 whatever its size."""
 TOPIC_BYTES = 200
 """Memory of a topic beside its name: its place in a table, and its row."""
@@ -50,7 +50,7 @@ SHOWN_PROPERTIES = frozenset({"orderMessageEnable", "supportActingMaster"})
 _REVISION = re.compile(r"([0-9]{1,19})-([0-9]{1,19})")
 
 TopicSets = tuple[Collection[str], ...] | None
-"""Topics, as collections that exist already: a change of 100,000 topics costs nothing. None: every topic."""
+"""Topics, as existing collections: a change of 100,000 topics costs nothing. None: every topic."""
 EVERY_TOPIC: TopicSets = None
 
 
@@ -65,7 +65,7 @@ class Revision(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Read `boot-seq`; None if it is something else."""
+        """Read `boot-seq`; None for other text."""
         match = _REVISION.fullmatch(text)
         return None if match is None else cls(int(match[1]), int(match[2]))
 
@@ -100,11 +100,11 @@ class RecentChanges:
     def __init__(
         self, begin: Revision, *, changes_limit: int = CHANGES_LIMIT, bytes_limit: int = BYTES_LIMIT
     ) -> None:
-        """Begin with none.
+        """Start without changes.
 
         Args:
             begin: the present revision.
-            changes_limit: how many changes are kept.
+            changes_limit: most changes that are kept.
             bytes_limit: memory of the topics that they may name.
         """
         self.floor = begin
@@ -112,7 +112,7 @@ class RecentChanges:
         self.last = begin
         """The present revision."""
         self._changes: deque[tuple[RouteChange, int]] = deque()
-        """Each with its weight, which is not the same any more once its topics are sets."""
+        """Each with its weight, which is another one after `shown_in` made sets of its topics."""
         self._weight = 0
         self._changes_limit = changes_limit
         self._bytes_limit = bytes_limit
@@ -155,10 +155,10 @@ class RecentChanges:
 
 
 def topics_shown(tables: RouteTables, events: Iterable[Event]) -> TopicSets:
-    """The topics that a change shows in, right after it was applied.
+    """The topics whose routes a change affects, right after it was applied.
 
     Returns:
-        Collections that exist already; empty if no route shows the change.
+        Existing collections; empty if no route shows the change.
     """
     found: list[Collection[str]] = []
     for event in events:

@@ -23,6 +23,7 @@ from namekeeper.messages.registration_body import decode_registration_body
 from namekeeper.model.broker import BrokerKey
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.processor.handlers import handles
 from namekeeper.processor.limits import check_body_names, check_names
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
@@ -33,12 +34,13 @@ from namekeeper.route.events import Cause, Change
 from namekeeper.route.registration import RegisterBroker
 from namekeeper.route.removal import UnregisterBroker, UnregisterResult
 from namekeeper.route.takeover import may_refresh
-from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["broker_heartbeat", "query_data_version", "register_broker", "unregister_broker"]
 
 
+@handles(RequestCode.REGISTER_BROKER)
 def register_broker(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Deferred:
     """REGISTER_BROKER (103)."""
     header = decode_register_broker_header(request.ext_fields)
@@ -64,6 +66,7 @@ def register_broker(state: NameServerState, request: RemotingCommand, channel: C
     return Deferred(change, lambda result: _register_response(state, header, result))
 
 
+@handles(RequestCode.UNREGISTER_BROKER)
 def unregister_broker(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Deferred:
@@ -80,14 +83,15 @@ def unregister_broker(
     return Deferred(change, _unregister_response)
 
 
+@handles(RequestCode.QUERY_DATA_VERSION)
 def query_data_version(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Outcome:
-    """QUERY_DATA_VERSION (322): it refreshes the live registration, too, unless that belongs to another host.
+    """QUERY_DATA_VERSION (322): refreshes the live registration, too, unless that belongs to another host.
 
-    The other host gets the same answer, because it may be a tool. A broker that was restored, or that has
-    registered only single topics so far, hears that its version has changed, so that it registers all of its
-    topics.
+    The other host gets the same answer, because it may be a tool. The answer reports a changed version to a
+    broker that was restored, or that has registered only single topics so far. So the broker registers all of
+    its topics.
     """
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
     limit = state.settings.name_characters_limit
@@ -102,8 +106,9 @@ def query_data_version(
     return Outcome(Response(ext_fields=encode_header(answer), body=body), change)
 
 
+@handles(RequestCode.BROKER_HEARTBEAT)
 def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
-    """BROKER_HEARTBEAT (904): it refreshes the live registration, unless that belongs to another host.
+    """BROKER_HEARTBEAT (904): refreshes the live registration, unless that belongs to another host.
 
     The answer is always success, as brokers expect, also for a broker without a registration.
     """

@@ -1,12 +1,12 @@
-"""Encoded routes, kept while nothing changes that they show.
+"""Encoded routes, kept while the data in them does not change.
 
-A look-up of a topic that was asked for since its route last changed costs one dictionary access. After a
-change the answers that show it are made anew on demand, from fragments: the encoded broker of each group and
-the encoded queues of each row, of which there are few. The answer of a topic with a very large route is made
-and given out in slices.
+A lookup of a topic that a client requested since its route last changed costs one dictionary access. After a
+change the server makes the affected answers again on demand, from fragments. These are the encoded broker of
+each group and the encoded queues of each row; there are few of them. The answer of a topic with a very large
+route is made and sent incrementally.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Collection, Generator, KeysView
 from functools import partial
 
 from msgspec import Struct, structs
@@ -25,7 +25,6 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
 from namekeeper.processor.forgetting import Forgetting
-from namekeeper.processor.kept_answers import KeptAnswers
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.affected import NO_TOPIC, AffectedTopics, affected_topics, one_topic
@@ -42,15 +41,15 @@ from namekeeper.route.tables import RouteTables
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import Response
 
-__all__ = ["ORDER_TOPIC_CONFIG", "RouteAnswers", "no_route"]
+__all__ = ["ORDER_TOPIC_CONFIG", "KeptAnswers", "RouteAnswers", "no_route"]
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 """The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
 
 WIDE_NAMES = 1_000
 WIDE_PARTS = 5_000
-"""A topic that more broker names may have, or whose route has more brokers, filter servers and mapped queues
-together, is *wide*: its route takes longer than a turn of the loop."""
+"""A topic is *wide* if more broker names may have it, or if its route has more brokers, filter servers and
+mapped queues together. Its route takes longer than an event-loop iteration."""
 
 MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
@@ -58,7 +57,78 @@ MAX_FRAGMENTS = 20_000
 ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 
 MAX_ALIKE_BYTES = 2 * 1024 * 1024
-"""Bodies kept for topics that are alike: thousands of kinds of topics on four brokers, fifty on 300."""
+"""Bytes of bodies kept for topics that are alike: thousands of kinds of topics on four brokers, fifty on 300.
+"""
+
+
+class _Shared(Struct, gc=False):
+    """An answer that topics with the same queues on the same brokers share."""
+
+    answer: Response
+    users: int = 0
+
+
+class KeptAnswers:
+    """Topic -> answer to 105, in one form of JSON; only those for which there is room."""
+
+    __slots__ = ("_answers", "_shared", "bytes", "find")
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        """Bytes of the answers that are kept."""
+        self._answers: dict[str, Response] = {}
+        self._shared: dict[bytes, _Shared] = {}
+        """Answers by their body."""
+        self.find: Callable[[str], Response | None] = self._answers.get
+        """The answer of a topic; None if it is not kept."""
+
+    @property
+    def topics(self) -> KeysView[str]:
+        """Topics with answers."""
+        return self._answers.keys()
+
+    def keep(self, topic: str, body: bytes, may_keep: Callable[[int], bool]) -> Response:
+        """Return the answer with this body, and keep it while there is room.
+
+        Clients poll all topics in turn, so no answer is worth more than another.
+
+        Args:
+            topic: the topic of the answer.
+            body: the answer's.
+            may_keep: whether there is room for this number of additional bytes.
+        """
+        if topic in self._answers:
+            self.forget((topic,))
+        shared = self._shared.get(body)
+        size = len(topic) + (len(body) if shared is None else 0)
+        if not may_keep(size):
+            return Response(body=body) if shared is None else shared.answer
+        if shared is None:
+            shared = self._shared[body] = _Shared(Response(body=body))
+        self.bytes += size
+        shared.users += 1
+        self._answers[topic] = shared.answer
+        return shared.answer
+
+    def forget(self, topics: Collection[str]) -> None:
+        """Drop the answers of some topics, where there are any."""
+        pop = self._answers.pop
+        for topic in topics:
+            answer = pop(topic, None)
+            if answer is None:
+                continue
+            self.bytes -= len(topic)
+            shared = self._shared[answer.body]
+            shared.users -= 1
+            if not shared.users:
+                del self._shared[answer.body]
+                self.bytes -= len(answer.body)
+
+    def forget_all(self) -> None:
+        """Drop every answer."""
+        self.bytes = 0
+        self._answers.clear()
+        self._shared.clear()
 
 
 class _Alike(Struct, gc=False):
@@ -94,7 +164,7 @@ class RouteAnswers:
         self._lookup_cache = lookup_cache
         self._standard, self._legacy = KeptAnswers(), KeptAnswers()
         self.forgetting = Forgetting((self._standard, self._legacy, lookup_cache), lookup_cache)
-        """What changes have left to forget."""
+        """The answers that changes have still to drop."""
         self._alike: dict[tuple[object, ...], _Alike] = {}
         """Form, broker names and identities of their rows -> body: a cluster has few kinds of topics."""
         self._alike_bytes = 0
@@ -114,17 +184,14 @@ class RouteAnswers:
         """Answer by other settings from now on."""
         self._settings = settings
         self._shows_more = _shows_more(settings)
-        for kept in (self._standard, self._legacy):
-            kept.forget_all()
         for routes in self._wide.values():
             routes.forget_all()
-        self._lookup_cache.forget_all()
-        self.forgetting.clear()
+        self.forgetting.forget_all()
 
     def forget(self, event: Event) -> None:
-        """Use no more any answer that an event may have changed; it was just applied to the tables.
+        """Invalidate every answer that an event may have changed, right after the event was applied.
 
-        So once the request that caused the event is answered, no look-up gets the old state.
+        So once the server has answered the request that caused the event, no lookup gets the old state.
         """
         if isinstance(event, BrokerGroupChanged | BrokerGroupGone):
             self._forget_alike()
@@ -140,7 +207,7 @@ class RouteAnswers:
         topic: str | None,
         standard: bool,  # noqa: FBT001 - the hot path
     ) -> Response | Sliced | None:
-        """The answer with the encoded route of a topic, in slices if it is wide; None when it has none."""
+        """The answer with the route of a topic, incremental if it is wide; None without a route."""
         if topic is None:
             return None
         kept = (self._standard if standard else self._legacy).find(topic)
@@ -149,7 +216,7 @@ class RouteAnswers:
         return kept
 
     def is_wide(self, topic: str) -> bool:
-        """Whether the route of a topic may be so large that its answer is made in slices."""
+        """Whether the route of a topic may be so large that its answer is made incrementally."""
         tables = self._tables
         index = tables.topic_index
         if index.name_count > WIDE_NAMES and len(index.names(topic)) > WIDE_NAMES:
@@ -162,11 +229,11 @@ class RouteAnswers:
         return bool(may_have_many) and has_many_parts(tables, topic, WIDE_PARTS)
 
     def encode_in_slices(self, route: TopicRouteData, *, standard: bool) -> Generator[None, None, bytes]:
-        """Encode the route of a wide topic, yielding wherever a turn of the loop may end."""
+        """Encode the route of a wide topic, yielding wherever an event-loop iteration may end."""
         return self._wide[standard].encode(route)
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """The route of a topic with its order configuration, as a value; None when it has none."""
+        """The route of a topic with its order configuration, as a value; None without a route."""
         settings = self._settings
         route = topic_route(self._tables, topic, support_acting_master=settings.support_acting_master)
         if route is None or not settings.order_message_enable:
@@ -194,12 +261,12 @@ class RouteAnswers:
         return self.kept_bytes + size <= self._settings.route_cache_bytes
 
     def _own_body(self, topic: str, *, standard: bool) -> bytes | None:
-        """The encoded route of a topic, made for it alone; None when it has none."""
+        """The encoded route of a topic, made for it alone; None without a route."""
         route = self.route(topic)
         return None if route is None else self._encode(route, standard=standard)
 
     def _plain_body(self, topic: str, *, standard: bool) -> bytes | None:
-        """The same for a topic whose route shows its rows and their groups and nothing else."""
+        """The encoded route of a topic, shared by topics of equal rows; it shows rows and groups alone."""
         names, rows = self._tables.rows_by_name(topic)
         if not names:
             return None

@@ -13,12 +13,13 @@ from namekeeper.messages.routing import (
     GetBrokerMemberGroupRequestHeader,
     wants_standard_json,
 )
+from namekeeper.processor.handlers import handles
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.route_answers import no_route
 from namekeeper.processor.state import NameServerState
 from namekeeper.route import queries
-from namekeeper.route.zones import in_zone
-from namekeeper.wire.codes import ResponseCode
+from namekeeper.route.queries import in_zone
+from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import ZONE_MODE, RemotingCommand, Response
 
 __all__ = [
@@ -34,6 +35,7 @@ MEMBER_GROUP_REMARK = "not set any response code"
 """The remark of Java's answer to 901, even with success (trap T20)."""
 
 
+@handles(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response | Sliced:
     """GET_ROUTEINFO_BY_TOPIC (105): first the usual case, which must be fast, then the rare ones."""
     fields = request.ext_fields
@@ -65,11 +67,11 @@ def refuse_lookup(state: NameServerState, request: RemotingCommand | None = None
 
 
 def remember_answer(cache: LookupCache, request: RemotingCommand, body: bytes, revision: int) -> None:
-    """Count a look-up that had a route, and have the next ones answered without it.
+    """Count a lookup that had a route, and cache its answer for the next ones.
 
     Args:
-        cache: learns the bytes of the request, and the topic if every look-up of it gets the same.
-        request: the look-up.
+        cache: gets the bytes of the request, and the topic if every lookup of it gets the same answer.
+        request: the lookup.
         body: the answer's.
         revision: the cache's from before the answer was made.
     """
@@ -85,9 +87,9 @@ def remember_answer(cache: LookupCache, request: RemotingCommand, body: bytes, r
 
 
 def form_of_answer(request: RemotingCommand) -> bool | None:
-    """Whether a look-up is answered in standard JSON, with what every such look-up of the topic gets.
+    """Whether a lookup gets the answer of its topic in standard JSON.
 
-    None if its answer is another one, narrowed to a zone.
+    None if it gets another answer, narrowed to a zone.
     """
     fields = request.ext_fields or {}
     return None if ZONE_MODE in fields else _wants_standard(fields, request.version)
@@ -97,15 +99,17 @@ def _wants_standard(fields: dict[str, str], version: int) -> bool:
     return version >= STANDARD_JSON_VERSION or fields.get("acceptStandardJsonOnly", "").lower() == "true"
 
 
+@handles(RequestCode.GET_BROKER_CLUSTER_INFO)
 def get_broker_cluster_info(
     state: NameServerState, request: RemotingCommand
 ) -> Generator[None, None, Response]:
-    """GET_BROKER_CLUSTER_INFO (106): as the tables are in the first slice."""
+    """GET_BROKER_CLUSTER_INFO (106): from the tables as they are in the first slice."""
     standard = wants_standard_json(request.version)
     body = yield from encode_cluster_info(queries.cluster_info(state.tables), standard=standard)
     return Response(body=body)
 
 
+@handles(RequestCode.GET_BROKER_MEMBER_GROUP)
 def get_broker_member_group(state: NameServerState, request: RemotingCommand) -> Response:
     """GET_BROKER_MEMBER_GROUP (901)."""
     header = decode_header(GetBrokerMemberGroupRequestHeader, request.ext_fields)
@@ -115,7 +119,7 @@ def get_broker_member_group(state: NameServerState, request: RemotingCommand) ->
 
 
 def _zone_of(fields: dict[str, str]) -> str | None:
-    """The zone that an answer is to be narrowed to, if any (protocol.md 2.1.1)."""
+    """The zone of an answer that is narrowed to one; otherwise None (protocol.md 2.1.1)."""
     zone_name = fields.get("__ZONE_NAME", "")
     if fields.get(ZONE_MODE, "").lower() != "true" or not zone_name.strip():
         return None
@@ -123,7 +127,7 @@ def _zone_of(fields: dict[str, str]) -> str | None:
 
 
 def _zone_route(state: NameServerState, topic: str, zone_name: str) -> Response | Sliced:
-    """Encoded anew, in the legacy form for every client, as Java does (trap T4)."""
+    """Encode the route anew, in the legacy form for every client, as Java does (trap T4)."""
     if state.route_answers.is_wide(topic):
         return Sliced((topic, zone_name), partial(_wide_zone_route, state, topic, zone_name))
     route = state.route_answers.route(topic)

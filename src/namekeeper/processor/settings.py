@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 
 from namekeeper.model.now import Now
+from namekeeper.processor.handlers import handles
 from namekeeper.processor.outcome import Outcome, Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Change, ConfigChanged
+from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["get_namesrv_config", "reread_config", "update_namesrv_config"]
 
 
+@handles(RequestCode.GET_NAMESRV_CONFIG)
 def get_namesrv_config(state: NameServerState, request: RemotingCommand) -> Response:
     """GET_NAMESRV_CONFIG (319)."""
     return Response(body=state.config.text().encode())
 
 
+@handles(RequestCode.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Outcome:
@@ -32,7 +36,7 @@ def update_namesrv_config(
 def reread_config(
     state: NameServerState, data: bytes, *, source: str, given: frozenset[str]
 ) -> tuple[Change, Sequence[str]]:
-    """Let the changed lines of a properties file take effect, as far as that is possible while running.
+    """Apply the changed lines of a properties file, as far as that is possible while running.
 
     Args:
         state: gets the changed settings.

@@ -1,4 +1,4 @@
-"""Everything that a name server knows and serves from."""
+"""The complete state from which a name server answers."""
 
 from namekeeper.config.runtime import RuntimeConfig
 from namekeeper.config.settings import NamesrvSettings
@@ -23,7 +23,7 @@ class NameServerState:
         kv_refusal: str | None = None,
         tables: RouteTables | None = None,
     ) -> None:
-        """Begin.
+        """Start with a configuration.
 
         Args:
             config: the properties.
@@ -36,24 +36,25 @@ class NameServerState:
         self.kv_config = kv_config
         kv_config.entries_limit = config.settings.kv_entries_limit
         self.kv_refusal = kv_refusal
-        """Why 100 and 102 are refused, as another process owns the file; None if they are not."""
+        """The reason why the server refuses 100 and 102: another process owns the file; None without one."""
         self.is_waiting_for_service = config.settings.need_wait_for_service
-        """Whether 105 is refused because brokers may not be back yet (needWaitForService)."""
+        """Whether the server refuses 105 because brokers may not be back yet (needWaitForService)."""
         self._has_waited_for_service = False
         self.is_draining = False
         """Whether the server is about to stop: with `enableShutdownGracefully` it answers GO_AWAY."""
         self.restored = ""
-        """What came back from the journal at the start, or why nothing did, in one line."""
+        """One line: the rows that came back from the journal at the start, or why none did."""
         self.config = config
         self.lookup_cache = LookupCache(
             config.settings.lookup_cache_bytes, counts_by_topic=config.settings.journal_enable
         )
-        """Asked before a request is decoded, so it forgets as soon as an answer changes."""
+        """Queried before a request is decoded, so each change invalidates its answers at once."""
         self.route_answers = RouteAnswers(self.tables, kv_config, config.settings, self.lookup_cache)
         self.missing = Missing()
         """The brokers that went without unregistering."""
         self.revision = 0
-        """Number of changes of rows and KV entries: while it is the same, what depends on them is, too."""
+        """Number of changes of rows and KV entries: while it stays the same, so do all values that depend on
+        them."""
         self.tables.on_change = self.changed
 
     @property
@@ -62,12 +63,12 @@ class NameServerState:
         return self.config.settings
 
     def changed(self, event: Event) -> None:
-        """Forget what an event makes wrong; it was just applied to the tables or the KV configuration."""
+        """Invalidate answers after an event, which was just applied to the tables or the KV configuration."""
         self.revision += 1
         self.route_answers.forget(event)
 
     def reconfigure(self, config: RuntimeConfig) -> None:
-        """Let other settings take effect, as far as they are read while running."""
+        """Apply other settings, as far as they are read while running."""
         self.config = config
         settings = config.settings
         self.tables.rules = rules_of(settings)

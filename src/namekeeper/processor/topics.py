@@ -1,4 +1,4 @@
-"""Requests about topics: lists, deletion, registration by hand, write permissions (protocol.md 2.4 on)."""
+"""Requests about topics: lists, deletion, manual registration, write permissions (protocol.md 2.4 on)."""
 
 from collections.abc import Callable, Generator
 
@@ -17,6 +17,7 @@ from namekeeper.messages.topics import (
 from namekeeper.model.now import Now
 from namekeeper.model.route import TopicList
 from namekeeper.model.topic import QueueData, QueueSpec
+from namekeeper.processor.handlers import handles
 from namekeeper.processor.limits import check_names
 from namekeeper.processor.outcome import Deferred
 from namekeeper.processor.state import NameServerState
@@ -25,7 +26,7 @@ from namekeeper.route.assessment import topic_rows_reached
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
-from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = [
@@ -42,9 +43,10 @@ __all__ = [
 ]
 
 Slices = Generator[None, None, Response]
-"""An answer made slice by slice; a RequestError comes with the first slice."""
+"""An answer made incrementally; a RequestError comes with the first slice."""
 
 
+@handles(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
 def wipe_write_perm_of_broker(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Deferred:
@@ -56,6 +58,7 @@ def wipe_write_perm_of_broker(
     )
 
 
+@handles(RequestCode.ADD_WRITE_PERM_OF_BROKER)
 def add_write_perm_of_broker(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Deferred:
@@ -67,6 +70,7 @@ def add_write_perm_of_broker(
     )
 
 
+@handles(RequestCode.DELETE_TOPIC_IN_NAMESRV)
 def delete_topic_in_namesrv(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Deferred:
@@ -76,10 +80,11 @@ def delete_topic_in_namesrv(
     return Deferred(change, lambda _: Response())
 
 
+@handles(RequestCode.REGISTER_TOPIC_IN_NAMESRV)
 def register_topic_in_namesrv(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Deferred:
-    """REGISTER_TOPIC_IN_NAMESRV (217): of the body only the queue data counts."""
+    """REGISTER_TOPIC_IN_NAMESRV (217): only the queue data of the body counts."""
     header = decode_header(RegisterTopicRequestHeader, request.ext_fields)
     name_limit = state.settings.name_characters_limit
     check_names(name_limit, topic=header.topic)
@@ -98,6 +103,7 @@ def register_topic_in_namesrv(
     return Deferred(RegisterTopic(header.topic, queues, channel.remote_addr), lambda _: Response())
 
 
+@handles(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
 def get_all_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206)."""
     if not state.settings.enable_all_topic_list:
@@ -105,6 +111,7 @@ def get_all_topic_list(state: NameServerState, request: RemotingCommand) -> Slic
     return _list_response((yield from queries.all_topics(state.tables)))
 
 
+@handles(RequestCode.GET_TOPICS_BY_CLUSTER)
 def get_topics_by_cluster(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_TOPICS_BY_CLUSTER (224)."""
     _check_topic_list_enabled(state)
@@ -112,21 +119,25 @@ def get_topics_by_cluster(state: NameServerState, request: RemotingCommand) -> S
     return _list_response((yield from queries.topics_of_cluster(state.tables, header.cluster)))
 
 
+@handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
 def get_system_topic_list(state: NameServerState, request: RemotingCommand) -> Response:
     """GET_SYSTEM_TOPIC_LIST_FROM_NS (304)."""
     return _list_response(queries.system_topics(state.tables))
 
 
+@handles(RequestCode.GET_UNIT_TOPIC_LIST)
 def get_unit_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_UNIT_TOPIC_LIST (311)."""
     return _unit_list(state, queries.is_unit)
 
 
+@handles(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
 def get_has_unit_sub_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_HAS_UNIT_SUB_TOPIC_LIST (312)."""
     return _unit_list(state, queries.has_unit_sub)
 
 
+@handles(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
 def get_has_unit_sub_ununit_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST (313)."""
     return _unit_list(state, queries.has_unit_sub_ununit)

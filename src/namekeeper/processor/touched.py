@@ -1,17 +1,18 @@
-"""Everything that a request would touch, also what it does not name: access rules must cover all of it.
+"""All names that a request affects, also those that it does not contain: access rules must cover them all.
 
-A registration takes an address out of the group that has it, and an unregistration ends the whole
-registration of the address, whatever name either of them gives (protocol.md 4.4, 4.5). So the name that the
-address has now counts too, and the clusters of all groups that are named. Static-topic mappings in the body
-of a registration name brokers as well; they are known when it is decoded (`Channel.judge_brokers`).
+A registration takes an address out of its present group, and an unregistration ends the complete registration
+of the address. Both do so under any name that the request gives (protocol.md 4.4, 4.5). So the present name
+of the address counts too, and the clusters of all named groups. Static-topic mappings in the body of a
+registration name brokers as well; the server checks them after decoding it (`Channel.judge_brokers`).
 """
 
 from collections.abc import Collection
 
 from msgspec import structs
 
-from namekeeper.access.names import NAMED, NameKind, Names, names_in
+from namekeeper.access.names import NAMED, Names, names_in
 from namekeeper.messages.bodies import decode_topic_route, is_absent
+from namekeeper.messages.catalogue import CATALOGUE, NameKind
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand
@@ -19,17 +20,15 @@ from namekeeper.wire.command import RemotingCommand
 __all__ = ["names_touched", "with_brokers"]
 
 SPEAKS_FOR_AN_ADDRESS = frozenset(
-    {
-        RequestCode.REGISTER_BROKER,
-        RequestCode.UNREGISTER_BROKER,
-        RequestCode.QUERY_DATA_VERSION,
-        RequestCode.BROKER_HEARTBEAT,
-    }
+    code
+    for code, entry in CATALOGUE.items()
+    if entry.request_header is not None and "broker_addr" in entry.request_header.__struct_fields__
 )
+"""Requests that give the address of a broker."""
 
 
 def names_touched(state: NameServerState, request: RemotingCommand) -> Names:
-    """Everything with a name that the request is about, as the tables are now.
+    """All names that the request affects, as the tables are now.
 
     Raises:
         RequestError: the names are in the body, and it can't be read.
@@ -41,7 +40,7 @@ def names_touched(state: NameServerState, request: RemotingCommand) -> Names:
 
 
 def with_brokers(state: NameServerState, names: Names, more: Collection[str]) -> Names:
-    """The same names and more broker names, with the clusters that the groups of all of them are in."""
+    """The same names and more broker names, with the clusters of the groups of all these."""
     brokers = names.brokers.union(more)
     groups = (state.tables.broker_addr_table.get(name) for name in brokers)
     clusters = names.clusters | {group.cluster for group in groups if group is not None}

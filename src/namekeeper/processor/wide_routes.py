@@ -1,7 +1,7 @@
-"""Answers of wide topics, whose routes are very large: made in slices, and kept while nothing changes.
+"""Answers of wide topics, whose routes are very large: made incrementally, and kept while unchanged.
 
-They are apart from other answers, because each request for one of them waits for its turn: an answer of
-megabytes is given out while the loop has time and there is room for it.
+They are apart from other answers, because each request for one of them waits: the server sends an answer of
+megabytes while the loop has time and there is room for it.
 """
 
 from collections.abc import Callable, Collection, Generator, KeysView
@@ -23,7 +23,7 @@ from namekeeper.wire.command import Response
 __all__ = ["WideRoutes"]
 
 ADDRS_OF_NAME = 8
-"""So many addresses are encoded in the time of one broker name."""
+"""Addresses that are encoded in the time of one broker name."""
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class WideRoutes:
         *,
         standard: bool,
     ) -> None:
-        """Begin with nothing.
+        """Start empty.
 
         Args:
             encode_broker: encodes one broker name.
@@ -51,7 +51,7 @@ class WideRoutes:
         self._is_standard = standard
         self._answers: dict[str, Response] = {}
         self._under_way: dict[str, None] = {}
-        """Topics whose answers are being made, and have not changed since."""
+        """Topics with an answer under way that no change has invalidated since."""
 
     def answer(
         self,
@@ -61,18 +61,18 @@ class WideRoutes:
         *,
         may_keep: Callable[[int], bool],
     ) -> Sliced:
-        """The answer of a topic, as the tables are when its first slice is made.
+        """The answer of a topic, from the tables as they are in its first slice.
 
         Args:
-            topic: what is looked up.
+            topic: the topic of the lookup.
             find: finds its route.
-            otherwise: the answer if it has none.
-            may_keep: whether an answer of so many bytes may be kept.
+            otherwise: the answer without a route.
+            may_keep: whether an answer of this number of bytes may be kept.
         """
         return Sliced((topic, self._is_standard), partial(self._make, topic, find, otherwise, may_keep))
 
     def forget(self, affected: Callable[[KeysView[str]], Collection[str]]) -> None:
-        """Drop the answers of topics that changed; `affected` finds them among those that it is given."""
+        """Drop the answers of changed topics; `affected` selects them from the given ones."""
         for topic in affected(self._answers.keys()):
             answer = self._answers.pop(topic, None)
             self.kept_bytes -= 0 if answer is None else len(answer.body)
@@ -80,13 +80,13 @@ class WideRoutes:
             self._under_way.pop(topic, None)
 
     def forget_all(self) -> None:
-        """Drop all of them."""
+        """Drop every answer."""
         self._answers.clear()
         self._under_way.clear()
         self.kept_bytes = 0
 
     def encode(self, route: TopicRouteData) -> Generator[None, None, bytes]:
-        """Encode a route, yielding wherever a turn of the loop may end."""
+        """Encode a route, yielding wherever an event-loop iteration may end."""
         brokers = yield from _joined(route.broker_datas, self._encode_broker, _names_worth)
         queues = yield from _joined(route.queue_datas, self._encode_queues, lambda _: 1)
         mappings, encoded = route.topic_queue_mapping_by_broker, None
@@ -121,7 +121,7 @@ class WideRoutes:
 
 
 def _names_worth(broker: BrokerData) -> int:
-    """How many broker names with one broker take as long as this one."""
+    """Number of broker names with one broker that take as long as this one."""
     return 1 + len(broker.broker_addrs) // ADDRS_OF_NAME
 
 

@@ -15,7 +15,7 @@ _NAME = re.compile(r"[\w.-]+")
 _NUMBERS = re.compile(r"[0-9]+(\.[0-9]+){3,}")
 _SEPARATORS = re.compile(r"[\s,;|\uff0c\uff1b\u3001]+")
 _MAPPED = bytes(10) + b"\xff\xff"
-"""Begins an address of IPv4 that IPv6 wraps."""
+"""Prefix of an IPv4 address in IPv6 notation."""
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 _WIDE = str.maketrans({"\uff1a": ":", "\uff0e": ".", "\u3002": "."})
 _HOW = "write host:port, as in 10.0.0.1:9876 or [::1]:9876"
@@ -32,10 +32,11 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Parse `host:port`; the port is after the last colon, whatever the host looks like.
+    """Parse `host:port`; the port comes after the last colon, whatever the host looks like.
 
     Raises:
-        ConfigError: it is none; the message has the text, what is wrong with it and what to write instead.
+        ConfigError: the text is no address; the message has the text, its fault and the text to write
+            instead.
     """
     item = text.strip()
     host, colon, port = item.removeprefix(_HTTP).rstrip("/").rpartition(":")
@@ -49,7 +50,7 @@ def parse_address(text: str) -> Address:
 
 
 def sharing_host(host: str) -> str:
-    """The host as which an address counts where hosts share a limit.
+    """The host that an address counts for where hosts share a limit.
 
     A host with IPv6 has a whole /64 of addresses: all of them are one host.
     """
@@ -77,12 +78,12 @@ def _is_host(host: str) -> bool:
 
 
 def _advice(item: str) -> str:
-    """What to write instead of a text that is no address."""
+    """The advice for a text that is no address: the text to write instead."""
     return next(_hints(item), _HOW)
 
 
 def _hints(item: str) -> Iterator[str]:
-    """What looks wrong, the most telling first."""
+    """Hints at the fault of the text, the most telling first."""
     bare = item.strip(_QUOTES)
     if bare not in {"", item}:
         yield f"write it without quotes: {bare}"
@@ -102,7 +103,7 @@ def _hints(item: str) -> Iterator[str]:
 
 
 def _authority(item: str) -> str:
-    """What may be the address in a URL."""
+    """The part of a URL that may be the address."""
     return _SCHEME.sub("", item).partition("/")[0] or "10.0.0.1:9876"
 
 

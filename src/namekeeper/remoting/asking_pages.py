@@ -1,6 +1,6 @@
-"""Asks for a page of an operators' HTTP port: with a bearer token, and over TLS for `https`.
+"""Requests a page of an operators' HTTP port: with a bearer token, and over TLS for `https`.
 
-The answer may come from anybody. It arrives in pieces, has a limit, and must not trickle.
+Any peer may send the answer. It arrives in pieces, has a limit, and must not trickle.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ __all__ = ["ANSWER_BYTES", "PageAnswer", "ask_page"]
 ANSWER_BYTES = 16 << 20
 """Bytes of an answer that is kept in memory. The largest is a list of 100,000 files of a journal."""
 REFUSAL_BYTES = 64 << 10
-"""Bytes of an answer with an error that are kept; its first line says why."""
+"""Bytes kept of an answer with an error; its first line has the reason."""
 LEAST_BYTES_A_SECOND = 4 << 10
-"""An answer that comes more slowly, after the time of one pause, is given up: it may have no end."""
+"""The client gives a slower answer up, after the time of one pause: it may have no end."""
 
 TURNS_LIMIT = 20
-"""Most turns of the loop to wait until a connection that has ended is closed: it takes three."""
+"""Most event-loop iterations to wait until a connection that has ended is closed: it takes three."""
 
 
 class PageAnswer(Struct, frozen=True):
-    """What came back, whatever the status is."""
+    """The answer, with any status."""
 
     status: int
     """The HTTP status."""
@@ -36,7 +36,7 @@ class PageAnswer(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The body as one message; what is no UTF-8 is replaced."""
+        """The body as one message; bytes that are no UTF-8 are replaced."""
         return self.body.decode(errors="replace").strip()
 
 
@@ -49,10 +49,10 @@ async def ask_page(
     limit: int = ANSWER_BYTES,
     into: IO[bytes] | None = None,
 ) -> PageAnswer:
-    """Send one GET, and wait for the whole answer.
+    """Send one GET, and wait for the complete answer.
 
-    The token goes to this address and to no other: redirects are not followed, and the proxies that the
-    environment names are not used. The body comes as the server has it: a compressed file stays compressed.
+    The token goes to this address and to no other: the client follows no redirects, and uses no proxies that
+    the environment names. The body comes as the server has it: a compressed file stays compressed.
 
     Args:
         url: of the page, see `PageAddress.url`.
@@ -63,11 +63,11 @@ async def ask_page(
         into: gets the body of an answer with status 200, which is then not in the result.
 
     Raises:
-        OSError: there is no answer, it is not whole, too large or too slow, or `into` can't be written; the
-            message says why.
+        OSError: there is no answer, or it is incomplete, too large or too slow, or `into` can't be written;
+            the message has the reason.
     """
     sockets = _Sockets()
-    # A fifth of a second to import, and most processes ask for no page.
+    # The import takes a fifth of a second, and most processes request no page.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     timeout = aiohttp.ClientTimeout(total=None, connect=pause_seconds, sock_read=pause_seconds)
     headers = {"Accept-Encoding": "identity"}
@@ -133,8 +133,8 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
 class _Sockets:
     """The sockets of one request.
 
-    Once an answer is whole, aiohttp forgets its connection, while TLS still waits for the server to end it: a
-    program that ends then leaves a connection that nobody closes, and Python warns of it.
+    Once an answer is complete, aiohttp forgets its connection, while TLS still waits for the server to end
+    it. A program that ends then leaves an open connection, and Python warns of it.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class _Sockets:
         return opened
 
     async def close(self) -> None:
-        """End what is still connected, as if the server had, and let the loop see it."""
+        """End the open connections, as if the server had, and let the loop see it."""
         for opened in self._opened:
             with contextlib.suppress(OSError):  # it is closed, or was never connected
                 opened.shutdown(socket.SHUT_RDWR)

@@ -1,8 +1,8 @@
-"""Bytes of large frames in flight, bounded over all connections and shared fairly between those who wait.
+"""Bytes of large frames in flight, bounded over all connections and shared fairly between waiting peers.
 
-While there is room, no peer has to wait. When there is none, registered brokers come first, then the peer
-that holds or has wasted least, then first come, first served. All connections from one host are one peer.
-Moderate frames have a part of the budget of their own, so none of them waits for the largest frames.
+While there is room, no peer has to wait. Without room, registered brokers come first, then the peer that
+holds or has wasted the fewest bytes, then first come, first served. All connections from one host are one
+peer. Moderate frames have a part of the budget of their own, so none of them waits for the largest frames.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from collections.abc import Callable
 __all__ = ["MODERATE_BYTES", "BodyBudget", "BudgetClaim"]
 
 MODERATE_BYTES = 1024 * 1024
-"""A registration of some 6,000 topics in plain JSON, or of 60,000 compressed."""
+"""A registration of about 6,000 topics in plain JSON, or of 60,000 compressed."""
 
 
 class BudgetClaim:
@@ -49,14 +49,14 @@ class BudgetClaim:
 class BodyBudget:
     """The one bound for all large frames that are arriving or not answered yet.
 
-    A frame is admitted by the size that it announces, before its bytes are read.
-    A frame that is larger than its part of the budget is admitted alone, so a small budget only slows down.
+    A frame is admitted by the size that it announces, before its bytes are read. A frame that is larger than
+    its part of the budget is admitted alone, so a small budget only slows the server down.
     """
 
     __slots__ = ("_large", "_moderate", "limit")
 
     def __init__(self, limit: int) -> None:
-        """Begin; a quarter of `limit` is for moderate frames, if one of them fits into it."""
+        """Start empty; a quarter of `limit` is for moderate frames, if one of them fits into it."""
         self.limit = limit
         quarter = limit // 4
         if quarter >= MODERATE_BYTES:
@@ -66,7 +66,7 @@ class BodyBudget:
 
     @property
     def in_flight(self) -> int:
-        """Bytes of the claims that are granted."""
+        """Bytes of the granted claims."""
         return sum(pool.in_flight for pool in {self._moderate, self._large})
 
     @property
@@ -82,9 +82,9 @@ class BodyBudget:
         `on_granted` must not ask or release before it returns.
 
         Args:
-            size: what the frame announces.
+            size: the announced size of the frame, in bytes.
             on_granted: called when a claim that had to wait is granted.
-            peer: the host that it came from.
+            peer: the host that sends the frame.
             has_broker: whether a broker is registered over the connection.
         """
         pool = self._moderate if size <= MODERATE_BYTES else self._large
@@ -116,7 +116,7 @@ class _Pool:
             self.waiting[claim] = None
 
     def give_back(self, claim: BudgetClaim) -> None:
-        """Take back what `claim` held and grant the next ones."""
+        """Take back the bytes of `claim` and grant the next claims."""
         if claim.is_granted:
             self.in_flight -= claim.size
             self.held[claim.peer] -= claim.size

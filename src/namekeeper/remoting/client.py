@@ -1,4 +1,4 @@
-"""Requests of ours to name servers and brokers."""
+"""Requests of this program to name servers and brokers."""
 
 import asyncio
 import itertools
@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
+from msgspec import Struct
+
 from namekeeper.errors import ConfigError, RemotingClosedError, RemotingConnectError, RemotingTimeoutError
 from namekeeper.remoting.address import parse_address
-from namekeeper.remoting.backoff import Backoff
 from namekeeper.remoting.client_connection import ClientConnection, RequestCallback
 from namekeeper.remoting.resolving import Resolver
 from namekeeper.remoting.tls_client import Tls, present_context
@@ -19,7 +20,7 @@ from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand
 from namekeeper.wire.command import request as make_request
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
-__all__ = ["RemotingClient", "RpcHook"]
+__all__ = ["Backoff", "RemotingClient", "RpcHook"]
 
 DEFAULT_TIMEOUT_MS = 3_000
 """Java's, for requests and for connecting."""
@@ -33,12 +34,52 @@ RpcHook = Callable[[str, RemotingCommand], None]
 """Called with the peer's address and each request before it is encoded; may change its ext fields."""
 
 
+FIRST_BACKOFF_SECONDS = 0.1
+MAX_BACKOFF_SECONDS = 3.0
+"""The client notices a peer that is back within this time."""
+MAX_REMEMBERED_FAILURES = 1_024
+
+
+class _Failures(Struct):
+    """Failed attempts in a row to reach one address."""
+
+    count: int
+    retry_at: float
+    last: str
+
+
+class Backoff:
+    """Waits longer after each failure in a row to reach an address; instants are seconds of any one clock."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, _Failures] = {}
+
+    def why_not(self, addr: str, now: float) -> str | None:
+        """Return why and until when the address is left alone; None if it may be tried."""
+        failures = self._failures.get(addr)
+        if failures is None or failures.retry_at <= now:
+            return None
+        return f"{failures.last} (next attempt in {(failures.retry_at - now) * 1000:.0f} ms)"
+
+    def failed(self, addr: str, message: str, now: float) -> None:
+        """Note one more failure; beyond the limit of addresses, forget the oldest."""
+        before = self._failures.pop(addr, None)
+        count = before.count + 1 if before is not None else 1
+        wait_seconds = min(FIRST_BACKOFF_SECONDS * 2 ** (count - 1), MAX_BACKOFF_SECONDS)
+        if len(self._failures) >= MAX_REMEMBERED_FAILURES:
+            del self._failures[next(iter(self._failures))]
+        self._failures[addr] = _Failures(count, now + wait_seconds, message)
+
+    def forget(self, addr: str) -> None:
+        """Forget the failures of an address."""
+        self._failures.pop(addr, None)
+
+
 class RemotingClient:
     """Keeps one connection for each address, shared by all requests; an async context manager.
 
-    It connects at the first request, and can be made without a loop.
-    After failed attempts it waits before it connects to an address again; until then requests to it fail at
-    once.
+    The client connects at the first request, and can be made without a loop. After failed attempts it waits
+    before it connects to an address again; until then requests to it fail at once.
     """
 
     def __init__(  # noqa: PLR0913 - one for each setting
@@ -62,9 +103,10 @@ class RemotingClient:
             connect_timeout_ms: for one attempt, TLS handshake included.
             serialize_type: header form of requests.
             max_frame_bytes: bounds an answer.
-            max_connections: beyond this limit, the least recently used connection without open requests is
-                closed.
-            idle_seconds: a connection without requests for this long is closed; None: connections stay.
+            max_connections: beyond this limit, the client closes the least recently used connection without
+                open requests.
+            idle_seconds: the client closes a connection after this time without requests; None: connections
+                stay.
         """
         self._tls = tls
         self._rpc_hook = rpc_hook
@@ -77,13 +119,15 @@ class RemotingClient:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._opaques = itertools.count(1)
         self._connections: dict[str, ClientConnection] = {}
-        """By address; the most recently used one is last."""
+        """Address -> connection; the most recently used one is last."""
         self._open_sockets: set[ClientConnection] = set()
         """All connections, also retired ones that still wait for answers."""
         self._connecting: dict[str, asyncio.Task[ClientConnection]] = {}
         self._backoff = Backoff()
         self._resolver = Resolver()
         self._is_closed = False
+        self.connections_made = 0
+        """Connections so far: whether an answer came over the same one as the answer before."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,12 +153,12 @@ class RemotingClient:
     ) -> RemotingCommand:
         """Send a request to `host:port` and return the answer, whatever its code.
 
-        A peer that answers GO_AWAY is asked once more, over a new connection.
+        After a GO_AWAY, the client sends the request once more, over a new connection.
 
         Raises:
             RemotingConnectError: no connection.
             RemotingTimeoutError: no answer in time; the connection stays.
-            RemotingClosedError: the connection went away meanwhile; the request may have been served.
+            RemotingClosedError: the connection closed meanwhile; the peer may have handled the request.
         """
         request = self._request(addr, code, ext_fields, body)
         try:
@@ -136,7 +180,7 @@ class RemotingClient:
         *,
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
     ) -> None:
-        """Send a request that is never answered; returns when it is written. Raises like `invoke`."""
+        """Send a request without an answer; return when it is written. Raises like `invoke`."""
         request = self._request(addr, code, ext_fields, body)
         request.flag = ONEWAY_FLAG
         try:
@@ -210,7 +254,7 @@ class RemotingClient:
     # Connections.
 
     async def _connection(self, addr: str) -> ClientConnection:
-        """Return the connection to `addr`; callers that need it while it is being made share one attempt."""
+        """Return the connection to `addr`; callers that need it at the same time share one attempt."""
         if self._is_closed:
             raise RemotingClosedError(addr, "this client is closed")
         connection = self._connections.get(addr)
@@ -243,6 +287,7 @@ class RemotingClient:
             message = self._why_not(error)
             self._backoff.failed(addr, message, asyncio.get_running_loop().time())
             raise RemotingConnectError(addr, message) from None
+        self.connections_made += 1
         self._open_sockets.add(connection)
         self._note_use(connection)
         self._make_room()
@@ -285,7 +330,7 @@ class RemotingClient:
             task.exception()  # no caller may be left to read the exception
 
     def _retire(self, connection: ClientConnection) -> None:
-        """Send no more requests over it; those under way may still be answered."""
+        """Send no more requests over it; requests under way may still be answered."""
         if self._connections.get(connection.addr) is connection:
             del self._connections[connection.addr]
         connection.retire()
@@ -315,7 +360,7 @@ class RemotingClient:
                     return
 
     def _end_idle(self) -> None:
-        """Close the connections that were idle for too long, and look again when the next one may be."""
+        """Close connections that were idle for too long, and check again when the next one may be."""
         assert self._idle_seconds is not None
         self._idle_timer = None
         loop = asyncio.get_running_loop()
@@ -330,7 +375,7 @@ class RemotingClient:
                 self._drop(connection)
 
     def _drop(self, connection: ClientConnection) -> None:
-        """Close a connection that owes no answer, without waiting for a peer that does not read."""
+        """Close a connection without pending answers at once, even if its peer does not read."""
         del self._connections[connection.addr]
         connection.is_retired = True
         connection.abort()

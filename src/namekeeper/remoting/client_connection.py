@@ -13,14 +13,14 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["UNASKED_LIMIT", "ClientConnection", "RequestCallback"]
 
 SILENCE_SECONDS = 10.0
-"""If a request times out and nothing was received for this long, the connection is closed.
+"""The client closes a connection if a request times out and nothing arrived for this long.
 
-Not at the first time-out, as Java does: closing unregisters the broker that registered over it (trap T25).
+Java closes it at the first time-out. That unregisters the broker that registered over it (trap T25).
 """
 
 UNASKED_LIMIT = 64
-"""Frames in a row that answer no request. More end the connection: a peer that sends them without end takes
-the event loop. An answer that is late was asked for."""
+"""Most frames in a row that answer no request; more end the connection. A peer that sends them without end
+takes the event loop. A late answer is no such frame."""
 
 SLICE_BYTES = 16_384
 """Bytes that are decoded before their frames are counted: one read has a quarter of a megabyte, thousands of
@@ -33,7 +33,7 @@ RequestCallback = Callable[[RemotingCommand, str], Response | None]
 
 
 class ClientConnection(asyncio.Protocol):
-    """Writes requests, gives each answer to its caller, and fails all open requests when it is closed."""
+    """Writes requests, gives each answer to its caller, and fails all open requests when it closes."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ClientConnection(asyncio.Protocol):
         self.is_open = False
         """Whether requests can be sent."""
         self.has_received = False
-        """Whether the peer ever sent anything."""
+        """Whether the peer has ever sent anything."""
         self.used_at = 0.0
         """Loop time of the last request."""
         self.gone = asyncio.Event()
@@ -60,10 +60,10 @@ class ClientConnection(asyncio.Protocol):
         self._pending: dict[int, asyncio.Future[RemotingCommand]] = {}
         self._unanswered_since: float | None = None
         self._owed = 0
-        """Answers that the peer still owes, also to callers that have given up."""
+        """Answers that the peer has still to send, also to callers that have given up."""
         self._unasked = 0
         self.is_retired = False
-        """Whether we end it: it takes no more requests."""
+        """Whether the client ends it: it takes no more requests."""
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -73,7 +73,7 @@ class ClientConnection(asyncio.Protocol):
         return len(self._pending)
 
     async def ready(self) -> None:
-        """Wait until the peer has read enough of what was written before."""
+        """Wait until the peer has read enough of the earlier output."""
         await self._writable.wait()
         if not self.is_open:
             raise RemotingClosedError(
@@ -85,7 +85,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport.write(frame)
 
     async def exchange(self, opaque: int, frame: bytes) -> RemotingCommand:
-        """Send a request and wait for its answer; raises RemotingClosedError if the connection goes away."""
+        """Send a request and wait for its answer; raises RemotingClosedError if the connection closes."""
         answer: asyncio.Future[RemotingCommand] = self._loop.create_future()
         self._pending[opaque] = answer
         self._owed += 1
@@ -106,19 +106,19 @@ class ClientConnection(asyncio.Protocol):
         self._close_if_retired()
 
     def close(self) -> None:
-        """Close after what was written has gone out; may be called twice."""
+        """Close after the output has gone out; may be called twice."""
         self.is_open = False
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once; what was written may be lost."""
+        """Close at once; output may be lost."""
         self.is_open = False
         self._transport.abort()
 
     # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Requests can be sent from now on."""
+        """Allow requests from now on."""
         self._transport = cast("asyncio.Transport", transport)
         self.is_open = True
 
@@ -178,7 +178,7 @@ class ClientConnection(asyncio.Protocol):
         self.abort()
 
     def _serve(self, request: RemotingCommand) -> None:
-        """Answer a request that the peer sent us."""
+        """Answer a request from the peer."""
         response: Response | None
         try:
             response = (

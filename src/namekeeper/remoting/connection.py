@@ -2,10 +2,10 @@
 
 Rules that every path below keeps:
 
-* Requests are handed over in the order of their frames; answers go out as they are ready.
-* Reading pauses while requests are not served: the peer is slow to read, too many requests wait to be
-  answered later, a large frame waits for the budget, or the turn is over. So a connection holds at most one
-  read of the transport beside the frame that is arriving.
+* Requests go to the handler in the order of their frames; answers go out as they are ready.
+* Reading pauses while requests can't be processed: the peer is slow to read, too many requests wait for later
+  answers, a large frame waits for the budget, or the turn is over. So a connection buffers at most one read
+  of the transport beside the frame that is arriving.
 * A connection asks for the body budget in the order of its frames, and only when nothing before the frame
   waits. So waiting connections can't block each other for ever.
 """
@@ -18,12 +18,21 @@ from typing import cast
 from namekeeper.access.judged import subject_of
 from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
+from namekeeper.remoting.account import Account
 from namekeeper.remoting.address import sharing_host
-from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.connection_state import (
+    CLOSED,
+    CLOSING,
+    FLOWING,
+    FLUSHING,
+    HANDED_OFF,
+    HELD_UP,
+    UNREAD,
+    ConnectionState,
+    next_state,
+)
 from namekeeper.remoting.endings import closed_by
-from namekeeper.remoting.large_frames import LARGE_FRAME_BYTES, LargeFrames
-from namekeeper.remoting.owed import OwedAnswers, bytes_of
 from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codec import decode_frame, encode_response
@@ -34,66 +43,60 @@ from namekeeper.wire.frames import HTTP_SPOKEN, Frame
 __all__ = ["ServerConnection"]
 
 GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
-"""Look-ups are served as they come, but those narrowed to a zone: their answers are made each time."""
+"""Lookups are answered as they come, except those narrowed to a zone: their answers are made each time."""
 
 SIMPLE_READ_BYTES = 16 * 1024
 """A read up to this size has no large frame, and not too many requests for one turn."""
 REQUESTS_PER_TURN = 256
-"""Waiting look-ups that are served before other connections have their turn: some 2 ms."""
+"""Waiting lookups that are answered before other connections have their turn: about 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """Bytes of answers after which a turn ends: large ones must not pile up for a peer that reads nothing."""
 FLUSH_SECONDS = 2.0
-"""How long a closed connection may take to send what was written before."""
+"""Time in which a closed connection may send its remaining output."""
 
 
 class ServerConnection(asyncio.Protocol):
-    """Reads requests, hands them to `context.handler`, writes what it answers."""
+    """Reads requests, passes them to `context.handler`, writes its answers."""
 
     __slots__ = (
-        "__weakref__", "_close_announced", "_context", "_flush_timer", "_frames", "_held_bytes", "_host",
-        "_is_careful", "_is_json", "_large", "_loop", "_owed", "_queue", "_read_part", "_serving",
-        "_transport", "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel",
-        "read", "reader", "seen_by_sweep",
+        "__weakref__", "_account", "_context", "_flush_timer", "_frames", "_is_json", "_loop",
+        "_queue", "_read_part", "_serving", "_state", "_transport", "_unread", "bytes_in", "bytes_out",
+        "channel", "read", "reader", "seen_by_sweep",
     )  # fmt: skip
 
     def __init__(self, channel: Channel, context: ConnectionContext) -> None:
         self.channel = channel
-        self._host = sharing_host(channel.host)
+        self._state = FLOWING
+        self._account = Account(context.budget, context.unserved, sharing_host(channel.host))
         self.bytes_in = self.bytes_out = 0
         self.seen_by_sweep = (0, 0)
-        """At the last idle sweep: bytes in both directions, and the number of sweeps without traffic."""
+        """State at the last idle sweep: bytes in both directions, and number of sweeps without traffic."""
         self._context = context
-        self.reader = reader = RequestReader(context.max_frame_bytes, context.first_cache)
+        self.reader = reader = RequestReader(context.limits.max_frame_bytes, context.answering.first_cache)
         self.read, self._read_part = reader.feed, reader.feed_part
         self._frames = reader.frames
-        self._is_json = context.serialize_type is SerializeType.JSON
+        self._is_json = context.answering.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
         self._transport: asyncio.Transport
         self._unread: list[bytes] = []  # received when the turn had no time left
         self._queue: list[Item] = []
-        """Requests that were not handed over yet, and between them answers from the cache."""
-        self._owed = OwedAnswers()
-        self._held_bytes = 0  # what `context.unserved` has of this connection
+        """Requests that the handler has not got yet, and between them answers from the cache."""
         self._serving: RemotingCommand | None = None  # its handler runs, and `respond` was not called
-        self._large = LargeFrames()
         self._flush_timer: asyncio.TimerHandle | None = None
         """After `close`: ends the connection if the peer doesn't read the remaining output."""
-        self._is_careful = False
-        """Whether something stands in the way of serving requests as they come."""
-        self._turn_is_due = self._write_is_blocked = self._close_announced = False
 
     def __repr__(self) -> str:
         return f"ServerConnection({self.channel!r})"
 
     @property
     def is_held_up(self) -> bool:
-        """Whether we hold up its requests, so that it is not silent by itself."""
-        return self.channel.is_paused and not self._write_is_blocked
+        """Whether the server holds up its requests, so that it is not silent by itself."""
+        return self._state is HELD_UP
 
     @property
     def has_broker(self) -> bool:
         """Whether a broker is registered over it."""
-        return self._context.has_broker(self.channel)
+        return self._context.hooks.has_broker(self.channel)
 
     @property
     def has_room(self) -> bool:
@@ -102,30 +105,27 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is owed to the peer: all requests answered, all answers handed to the kernel."""
-        return not (self._unread or self._queue or self._owed or self._transport.get_write_buffer_size())
+        """Whether no answer is pending: all requests answered, all answers in the kernel's buffers."""
+        return not (self._unread or self._queue or self._account or self._transport.get_write_buffer_size())
 
     def respond(self, request: RemotingCommand, response: Response) -> None:
         """Answer a request for which the handler returned None, or is about to.
 
-        Nothing happens if the connection is closed or the request was answered before; one-way requests
-        are settled without an answer.
+        Nothing happens if the connection is closed or the request was answered before; one-way requests are
+        settled without an answer.
         """
         if not self.channel.is_open:
             return
-        identity = id(request)
-        if held := self._owed.remove(identity):
-            self._schedule_turn()
-            self._large.release(identity)
-            if self._held_bytes:
-                self._keep_held(self._held_bytes - held)
+        if self._account.is_pending(request):
+            self.go_on()
+            self._account.settle(self, request)
         elif request is self._serving:
             self._serving = None
         else:
             return
-        was_blocked, answer = self._write_is_blocked, self._encode(request, response)
+        was_unread, answer = self._state is UNREAD, self._encode(request, response)
         self._write(answer)
-        if was_blocked:
+        if was_unread:
             self._context.unread.add(self, len(answer))
 
     def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
@@ -133,10 +133,9 @@ class ServerConnection(asyncio.Protocol):
         self.respond(request, self._context.failure_response(request, error, self.channel))
 
     def close(self, why: ClosedBy = ClosedBy.SERVER) -> None:
-        """Close after what was written before has gone out; may be called twice."""
+        """Close after the output has gone out; may be called twice."""
         if self.channel.is_open:
-            self.channel.closed_by = why
-            self._forget_everything()
+            self._end(CLOSING, why)
             self._transport.close()
             self._flush_timer = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)
             self._loop.call_soon(self._announce_close)
@@ -147,38 +146,38 @@ class ServerConnection(asyncio.Protocol):
         self._context.log_limit.log(
             logging.WARNING,
             "closing %r: a frame of %d bytes did not arrive in %g s, or too slowly while others waited",
-            self.channel, self._frames.announced, self._context.large_frame_seconds,
+            self.channel, self._frames.announced, self._context.limits.large_frame_seconds,
         )  # fmt: skip
         self.close(ClosedBy.LIMIT)
 
     def abort(self, why: ClosedBy = ClosedBy.LIMIT) -> None:
-        """Close at once; what was written may be lost."""
+        """Close at once; output may be lost."""
         self.close(why)
         self._transport.abort()
 
     def reset_access(self) -> None:
-        """Other access rules hold: judge the peer again at its next request, with no cached answer before."""
+        """Apply other access rules: check the peer again at its next request, before cached answers."""
         self.channel.access = None
         self.reader.use_cache(None)
 
     # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; from here on the application knows the channel."""
+        """Start; from here on the application knows the channel."""
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
         self.channel.certificate = transport.get_extra_info("peercert")
         self.channel.certificate_name = subject_of(self.channel.certificate)
-        low, high = self._context.write_buffer_bytes
+        low, high = self._context.limits.write_buffer_bytes
         self._transport.set_write_buffer_limits(high, low)
         self._context.connections.add(self)
         self._context.counters.connections_total += 1
-        self._context.on_connect(self.channel)
+        self._context.hooks.on_connect(self.channel)
 
     def data_received(self, data: bytes) -> None:
-        """Serve what is complete; the hot path."""
+        """Process the complete requests; the hot path."""
         self.bytes_in += len(data)
-        if self._is_careful or len(data) > SIMPLE_READ_BYTES:
+        if self._state is not FLOWING or len(data) > SIMPLE_READ_BYTES:
             self._receive_carefully(data)
             return
         requests = self.read(data)
@@ -193,14 +192,14 @@ class ServerConnection(asyncio.Protocol):
                 self._write(request)
             elif isinstance(request, RemotingCommand) and (
                 (request.code == GET_ROUTEINFO_BY_TOPIC and ZONE_MODE not in (request.ext_fields or ()))
-                or (self._context.turns.has_time() and not self._lacks_space(request))
+                or (self._context.scheduler.has_time() and not self._lacks_space(request))
             ):
                 self._write(self._answer(request))
             else:
                 self._queue.append(request)
         else:
             self._queue += requests[self._serve(requests, is_due=False) :]
-        if self._owed.bytes or self._queue or self._held_bytes:
+        if self._account.pending_bytes or self._queue or self._account.counted:
             self._settle()
 
     def eof_received(self) -> None:
@@ -208,38 +207,41 @@ class ServerConnection(asyncio.Protocol):
         self.close(ClosedBy.PEER)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection and inform the application, once."""
-        if self.channel.closed_by is None:
-            self.channel.closed_by = closed_by(exc)
-        self._forget_everything()
-        self.read = self.reader.feed  # another one has the connection, and would keep it and its frame alive
-        context = self._context
+        """Forget the connection, and inform the application if it does not know yet."""
+        is_known, context = self._state is FLUSHING, self._context
+        self._end(CLOSED, closed_by(exc))
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
+        self.read = self.reader.feed  # another function would keep this object and its frame alive
         context.unread.let_go(self)
         context.connections.discard(self)
         context.counters.bytes_in += self.bytes_in
         context.counters.bytes_out += self.bytes_out
-        self._announce_close()
+        if not is_known:
+            context.hooks.on_close(self.channel)
 
     def pause_writing(self) -> None:
-        """Stop reading and serving: the peer doesn't read its answers."""
-        self._write_is_blocked = True
+        """Stop reading and processing: the peer doesn't read its answers."""
         self._context.unread.keep(self, self._transport.get_write_buffer_size, self._queue, self._unread)
-        self._set_reading(wanted=False)
+        if self.channel.is_open:
+            self._enter(UNREAD)
 
     def resume_writing(self) -> None:
-        """Go on."""
-        self._write_is_blocked = False
+        """Read and process again."""
         self._context.unread.let_go(self)
-        self._schedule_turn()
+        if self._state is UNREAD:
+            self._enter(HELD_UP)
+            self.go_on()
 
     # Serving.
 
     # `_answer` and the loop of `_serve` do the same: a call for each request of a pipeline, or a list for
-    # each single request, would cost a tenth of the whole. The tests go through both.
+    # each single request, would cost a tenth of the time. The tests go through both.
 
     def _answer(self, request: RemotingCommand) -> bytes:
-        """Hand one request over; return its answer as a frame, or nothing if none goes out now."""
-        if request.flag & RESPONSE_FLAG:  # no request of ours has it: ignored
+        """Pass one request to the handler; return its answer as a frame, or nothing if none goes out now."""
+        if request.flag & RESPONSE_FLAG:  # no request of this server has it: ignored
             return b""
         self._serving = request
         try:
@@ -255,13 +257,14 @@ class ServerConnection(asyncio.Protocol):
             self._serving = None
 
     def _serve(self, requests: list[Item], *, is_due: bool) -> int:
-        """Hand requests over until one of the limits of a turn; return how many were.
+        """Pass requests to the handler until one of the limits of a turn; return their number.
 
         Args:
             requests: in their order.
-            is_due: whether this is the connection's turn: then the first one is handed over in any case.
+            is_due: whether this is the connection's turn: then the first request goes to the handler in any
+                case.
         """
-        handler, is_json, owed = self._context.handler, self._is_json, self._owed
+        handler, is_json, account = self._context.handler, self._is_json, self._account
         answers: list[bytes] = []
         size = 0
         for request in requests:
@@ -286,14 +289,14 @@ class ServerConnection(asyncio.Protocol):
                 except Exception as error:  # noqa: BLE001 - as above
                     answer = self._encode_failure(request, error)
             elif self._lacks_space(request) or (
-                (answers or not is_due) and not self._context.turns.has_time()
+                (answers or not is_due) and not self._context.scheduler.has_time()
             ):
                 break
             else:
                 answer = self._answer(request)
             answers.append(answer)
             size += len(answer)
-            if size > ANSWER_BYTES_PER_TURN or (owed.bytes and self._is_full):
+            if size > ANSWER_BYTES_PER_TURN or (account.pending_bytes and self._is_full):
                 break
         self._serving = None
         self._write(b"".join(answers))
@@ -308,9 +311,9 @@ class ServerConnection(asyncio.Protocol):
         return encode_response(response, opaque=request.opaque, serialize_type=SerializeType.ROCKETMQ)
 
     def _defer(self, request: RemotingCommand) -> bytes:
-        """Remember that the answer comes later, unless `respond` was called already."""
+        """Note that the answer comes later, unless `respond` was called already."""
         if self._serving is not None:
-            self._owed.add(request, self._large.claims)
+            self._account.add_pending(request)
         return b""
 
     def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
@@ -326,42 +329,43 @@ class ServerConnection(asyncio.Protocol):
     # When serving is held up.
 
     def _receive_carefully(self, data: bytes) -> None:
+        if not self.channel.is_open:
+            return
         self._unread.append(data)
-        if self._context.turns.has_time():
+        if self._context.scheduler.has_time():
             self._turn()
         else:
             self._note_held()
-            self._set_reading(wanted=False)
-            self._schedule_turn()
+            self._stop_reading()
+            self.go_on()
 
-    def _schedule_turn(self) -> None:
-        """Schedule one more turn, never from inside a handler, and only one at a time."""
-        if self._is_careful and not self._turn_is_due:
-            self._turn_is_due = True
-            peer = self._host, self.has_broker
-            self._context.turns.wait(self._turn, peer=peer, is_long=self._is_next(LARGE_ANSWERS))
+    def go_on(self) -> None:
+        """Schedule one more turn if requests wait, never from inside a handler, and only one at a time."""
+        if self._state is HELD_UP and not self._account.has_turn:
+            self._account.has_turn = True
+            peer = self._account.host, self.has_broker
+            self._context.scheduler.wait(self._take_turn, peer=peer, is_long=self._is_next(LARGE_ANSWERS))
+
+    def _take_turn(self) -> None:
+        self._account.has_turn = False
+        if self._state.is_paused:  # else it went on, or was closed, before its turn
+            self._turn()
 
     def _turn(self, *, is_due: bool = True) -> None:
-        if is_due:
-            self._turn_is_due = False
-        if not self.channel.is_open:
-            return
         if self._unread and not self._queue:
             self._read_on()
         batch = self._servable()
         if batch:
             served = self._serve(batch, is_due=is_due)
             del self._queue[:served]
-            if self._large.claims:
-                self._large.release_answered(batch[:served], self._owed)
-        if self.channel.is_open:
-            self._settle()
+            self._account.release_answered(batch[:served])
+        self._settle()
 
     def _read_on(self) -> None:
         requests, rest = self._read_part(b"".join(self._unread), REQUESTS_PER_TURN)
         self._unread[:] = (rest,) if rest else ()
         if requests:  # a frame that was arriving is the first of them
-            self._large.complete(requests[0])
+            self._account.complete(requests[0])
         self._queue += requests
 
     def _servable(self) -> list[Item]:
@@ -372,14 +376,12 @@ class ServerConnection(asyncio.Protocol):
             self._decode_first(self._queue[0])
         batch = self._queue[:REQUESTS_PER_TURN]
         for index, request in enumerate(batch):
-            if not isinstance(request, RemotingCommand) or len(request.body) <= LARGE_FRAME_BYTES:
-                continue
-            if not self._is_admitted(request):
+            if isinstance(request, RemotingCommand) and not self._account.admits(self, request):
                 return batch[:index]
         return batch
 
     def _decode_first(self, frame: Frame) -> None:
-        """Decode the first of the queue, which the reader left undecoded; if it is broken, end serving."""
+        """Decode the first frame, which the reader left undecoded; if it is broken, drop the rest."""
         try:
             self._queue[0] = decode_frame(frame)
         except ProtocolError as failure:
@@ -387,85 +389,74 @@ class ServerConnection(asyncio.Protocol):
             self._unread.clear()
             self._queue.clear()
 
-    def _is_admitted(self, request: RemotingCommand) -> bool:
-        claims, identity = self._large.claims, id(request)
-        if identity not in claims:
-            claims[identity] = self._claim(len(request.body))
-        return claims[identity].is_granted
-
     def _settle(self) -> None:
-        """Decide how to go on: end, read on, come back soon, or wait to be called."""
+        """Select the next step: end, read on, come back soon, or wait for a call."""
+        if not self.channel.is_open:
+            return
         is_full = self._is_full
         if self._queue or self._unread or is_full:
-            self._set_reading(wanted=False)
+            self._stop_reading()
             if not is_full and self._is_next(LARGE_ANSWERS) and not self.has_room:
-                self._loop.call_later(ROOM_LOOK_SECONDS, self._schedule_turn)
-            elif not is_full and not self._waits_for_budget():
-                self._schedule_turn()
+                self._loop.call_later(ROOM_LOOK_SECONDS, self.go_on)
+            elif not is_full and not (self._queue and self._account.keeps_waiting(self._queue[0])):
+                self.go_on()
         elif self._frames.failure:
             self._fail(self._frames.failure)
             return
         else:
-            self._await_next_frame()
+            seconds = self._context.limits.large_frame_seconds
+            self._enter(self._account.arrive(self, self._frames.announced, seconds))
         self._note_held()
 
     def _is_next(self, codes: Container[int]) -> bool:
         return bool(self._queue) and getattr(self._queue[0], "code", None) in codes
 
     def _lacks_space(self, request: RemotingCommand) -> bool:
-        """Whether a request with a large answer has to wait: for room, or for the list before."""
+        """Whether a request with a large answer has to wait: for room, or for the list before it."""
         code = request.code
-        return (code in LARGE_ANSWERS and not self.has_room) or (code in LISTS and self._owed.has_list)
-
-    def _waits_for_budget(self) -> bool:
-        return bool(self._queue) and self._large.keeps_waiting(self._queue[0])
-
-    def _await_next_frame(self) -> None:
-        large, announced = self._large, self._frames.announced
-        if announced > LARGE_FRAME_BYTES and large.arriving is None:
-            large.arriving = self._claim(announced)
-        large.watch(self, self._context.large_frame_seconds)
-        is_arriving = large.arriving is not None
-        self._set_reading(wanted=not is_arriving or large.is_admitted)
-        self._is_careful = is_arriving
-
-    def _claim(self, size: int) -> BudgetClaim:
-        ask = self._context.budget.ask
-        return ask(size, self._schedule_turn, peer=self._host, has_broker=self.has_broker)
+        return (code in LARGE_ANSWERS and not self.has_room) or (code in LISTS and self._account.has_list)
 
     @property
     def _is_full(self) -> bool:
-        owed = self._owed
-        return (
-            self._write_is_blocked
-            or owed.is_much(is_tight=self._context.unserved.is_tight)
-            or (owed.has_list and self._is_next(LISTS))
-        )
+        account = self._account
+        return self._state is UNREAD or account.is_much or (account.has_list and self._is_next(LISTS))
 
     def _note_held(self) -> None:
-        """Have all connections' account know what this one holds that no claim counts."""
-        held = self._owed.bytes
-        if not self._large.is_admitted:
+        """Report the buffered bytes of this connection that no claim counts."""
+        account = self._account
+        held = account.pending_bytes
+        if not account.is_admitted:
             held += self._frames.buffered
-        if not self._write_is_blocked:  # else what waits is counted with the answers
-            held += sum(map(len, self._unread)) + bytes_of(self._queue, self._large.claims)
-        self._keep_held(held)
+        if self._state is not UNREAD:  # else the waiting bytes are counted with the answers
+            held += sum(map(len, self._unread)) + account.bytes_of(self._queue)
+        account.count(self, held)
 
-    def _keep_held(self, size: int) -> None:
-        self._held_bytes = self._context.unserved.keep(self, self._host, size)
+    # The state.
 
-    def _set_reading(self, *, wanted: bool) -> None:
-        """Start or pause reading; while we don't read from a channel, its brokers don't expire."""
-        self._is_careful = self._is_careful or not wanted
-        if wanted != self.channel.is_paused or not self.channel.is_open:
+    def _enter(self, state: ConnectionState) -> None:
+        """Change the state: the only place, so that socket and channel always agree with it.
+
+        While the server doesn't read from a channel, its brokers don't expire.
+        """
+        before = self._state
+        if state is before:
             return
-        if wanted:
+        self._state = next_state(before, state)
+        self.channel.is_open = state.is_open
+        if state.is_read and not before.is_read:
             self.channel.resume()
             self._transport.resume_reading()
-        else:
+        elif state.is_paused and before.is_read:
             self.channel.pause()
             self._context.counters.reading_pauses += 1
             self._transport.pause_reading()
+        elif state is HANDED_OFF:
+            self._transport.pause_reading()
+
+    def _stop_reading(self) -> None:
+        """Stop reading, because requests wait; the peer may have stopped it already, by not reading."""
+        if self._state.is_read:
+            self._enter(HELD_UP)
 
     # Endings.
 
@@ -476,20 +467,16 @@ class ServerConnection(asyncio.Protocol):
         )
         self.close(ClosedBy.PROTOCOL_ERROR)
 
-    def _forget_everything(self) -> None:
-        """Release everything that this connection holds; none of its requests is served any more."""
-        self.channel.is_open = False
-        if self._flush_timer is not None:
-            self._flush_timer.cancel()
-            self._flush_timer = None
+    def _end(self, state: ConnectionState, why: ClosedBy) -> None:
+        """Give everything back; the handler gets no more requests of this connection."""
+        if self.channel.is_open:
+            self.channel.closed_by = why
+        self._enter(state)
         self._unread.clear()
         self._queue.clear()
-        self._owed.clear()
-        self._held_bytes = 0
-        self._context.unserved.let_go(self, self._host)
-        self._large.release_all()
+        self._account.give_back(self)
 
     def _announce_close(self) -> None:
-        if not self._close_announced:
-            self._close_announced = True
-            self._context.on_close(self.channel)
+        if self._state is CLOSING:  # else the connection was lost meanwhile
+            self._enter(FLUSHING)
+            self._context.hooks.on_close(self.channel)

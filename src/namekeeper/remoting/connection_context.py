@@ -1,7 +1,7 @@
-"""What all connections of a server share: the handler, the limits, and what is counted over all of them."""
+"""Objects that all connections of a server share: the handler, the limits, and the counters over all."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 from msgspec import Struct, field
@@ -10,25 +10,36 @@ from namekeeper.errors import RequestError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.front import Front
 from namekeeper.remoting.log_limit import LogLimit
-from namekeeper.remoting.turns import Turns
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.remoting.unread import UnreadAnswers
 from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import RemotingCommand, Response
+from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
-__all__ = ["WRITE_BUFFER_BYTES", "ConnectionContext", "Handler"]
+__all__ = [
+    "WRITE_BUFFER_BYTES",
+    "Answering",
+    "ConnectionContext",
+    "ConnectionHooks",
+    "ConnectionLimits",
+    "Handler",
+]
 
 WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
-"""Low and high mark of the bytes that a peer has not read, beyond the kernel's buffers: above the high mark
-we stop reading from the peer, at the low mark we go on."""
+"""Low and high mark of the bytes that a peer has not read, beyond the kernel's buffers. Above the high mark
+the server stops reading from the peer, at the low mark it goes on."""
+DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
+"""Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
 
 _log = logging.getLogger("namekeeper.remoting")
 
 Handler = Callable[[RemotingCommand, Any], Response | None]
-"""Answers a request that came over a `ServerConnection`. None says that the connection's `respond` is
-called later, once for this very object, also if it is one-way."""
+"""Answers a request that came over a `ServerConnection`. After None, the caller calls the connection's
+`respond` later, once for this very object, also if it is one-way."""
 
 
 def _nobody(_channel: Channel) -> None:
@@ -36,45 +47,79 @@ def _nobody(_channel: Channel) -> None:
 
 
 def _has_none(_channel: Channel) -> bool:
-    """Say that no broker is registered: the default."""
+    """Report that no broker is registered: the default."""
     return False
 
 
-class ConnectionContext(Struct, kw_only=True, eq=False):
-    """What all connections of a server share."""
+class ConnectionLimits(Struct, frozen=True, kw_only=True):
+    """Limits of the connections of a server."""
 
-    handler: Handler
-    max_frame_bytes: int
-    budget: BodyBudget
-    turns: Turns = field(default_factory=Turns)
-    """The time that everything but look-ups may take."""
-    unread: UnreadAnswers = field(default_factory=UnreadAnswers)
-    unserved: UnservedRequests = field(default_factory=UnservedRequests)
-    counters: RemotingCounters = field(default_factory=RemotingCounters)
-    serialize_type: SerializeType = SerializeType.JSON
-    """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
+    max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES
+    """Size of a frame with its length field."""
     write_buffer_bytes: tuple[int, int] = WRITE_BUFFER_BYTES
     """Low and high water mark of the answers that wait for the peer to read."""
+    max_connections: int | None = None
+    """None: as many as the limit of descriptors allows, which bounds every other number."""
+    idle_seconds: float = 120.0
+    """Idle time in both directions after which the server closes a connection; 0: never."""
     large_frame_seconds: float = 30.0
-    """How long an admitted large frame may take to arrive."""
-    has_broker: Callable[[Channel], bool] = _has_none
-    """Whether a broker is registered over the connection: it doesn't wait behind strangers."""
+    """Time in which an admitted large frame must arrive."""
+    body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES
+    """Bytes of large frames arriving or not answered yet, over all connections."""
+
+
+class Answering(Struct, frozen=True, kw_only=True):
+    """Means of answering requests, besides the handler."""
+
+    serialize_type: SerializeType = SerializeType.JSON
+    """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
     lookup_cache: LookupCache | None = None
-    """Cache that is asked for the whole answer to a request before the request is decoded."""
+    """Cache that may have the complete answer to a request, queried before the request is decoded."""
     is_cache_open: bool = True
-    """Whether every peer may have its answers; if not, the handler says of each, by `reader.use_cache`."""
-    on_connect: Callable[[Channel], None] = _nobody
-    on_close: Callable[[Channel], None] = _nobody
-    connections: set[Any] = field(default_factory=set)
-    log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+    """Whether every peer may have its answers; if not, the handler decides for each, by `reader.use_cache`.
+    """
+    front: Front | None = None
+    """Answers connections whose lookups are in the cache; needs `lookup_cache`."""
+    watchers: Sized = ()
+    """Connections of another port, which need their descriptors more than the native fast path does."""
+    scheduler: Scheduler | None = None
+    """Divides the time of the event loop, also among work of the application. None: one of its own."""
 
     @property
     def first_cache(self) -> LookupCache | None:
-        """What a connection asks before anything is known of its peer."""
+        """The cache that a connection queries before the server knows anything of its peer."""
         return self.lookup_cache if self.is_cache_open else None
 
+
+class ConnectionHooks(Struct, frozen=True, kw_only=True):
+    """Calls from the server to the application about connections that can carry requests."""
+
+    has_broker: Callable[[Channel], bool] = _has_none
+    """Whether a broker is registered over the connection: its large frames don't wait behind strangers."""
+    on_connect: Callable[[Channel], None] = _nobody
+    """Called once, when the connection can carry requests."""
+    on_close: Callable[[Channel], None] = _nobody
+    """Called once, when either side has closed it; its channel is not open any more."""
+
+
+class ConnectionContext(Struct, kw_only=True, eq=False):
+    """The objects that all connections of a server share."""
+
+    handler: Handler
+    budget: BodyBudget
+    limits: ConnectionLimits = ConnectionLimits()
+    answering: Answering = Answering()
+    hooks: ConnectionHooks = ConnectionHooks()
+    scheduler: Scheduler = field(default_factory=Scheduler)
+    """The time of everything but lookups."""
+    unread: UnreadAnswers = field(default_factory=UnreadAnswers)
+    unserved: UnservedRequests = field(default_factory=UnservedRequests)
+    counters: RemotingCounters = field(default_factory=RemotingCounters)
+    connections: set[Any] = field(default_factory=set)
+    log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+
     def failure_response(self, request: RemotingCommand, error: Exception, channel: Channel) -> Response:
-        """Make the answer for an error of the request; a bug is logged and answered with code 1."""
+        """Make the answer for an error of the request; log a bug and answer it with code 1."""
         if isinstance(error, RequestError):
             return Response(error.code, error.remark)
         self.counters.handler_errors += 1

@@ -1,4 +1,4 @@
-"""What the remoting layer counts: plain integers that `/metrics` reads."""
+"""Counters of the remoting layer: plain integers that `/metrics` reads."""
 
 from msgspec import Struct
 
@@ -8,8 +8,8 @@ __all__ = ["RemotingCounters"]
 class RemotingCounters(Struct):
     """Totals since the start of one server, and its present numbers.
 
-    The hot path touches none of these: connections count their own bytes and the server adds them up when
-    it is asked.
+    The hot path touches none of these: connections count their own bytes, and the server adds them up on
+    demand.
     """
 
     connections_open: int = 0
@@ -32,11 +32,11 @@ class RemotingCounters(Struct):
     handler_errors: int = 0
     """Requests answered with code 1 because of a bug."""
     idle_closes: int = 0
-    """Connections closed because nothing was read or written for too long."""
+    """Connections closed because they had no traffic for too long."""
     overdue_closes: int = 0
     """Connections closed because an admitted large frame did not arrive in time."""
     reading_pauses: int = 0
-    """How often reading from a connection was paused by us."""
+    """Number of times that the server paused reading from a connection."""
     tls_failures: int = 0
     """TLS handshakes that failed."""
     proxy_claims: int = 0

@@ -1,4 +1,4 @@
-"""The keys with which our own programs sign: from the environment, or from the file of Java's tools."""
+"""The keys with which this program signs: from the environment, or from the file of Java's tools."""
 
 from collections.abc import Mapping
 from pathlib import Path

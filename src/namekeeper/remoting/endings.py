@@ -1,4 +1,4 @@
-"""What ended a connection, by what the transport or the kernel says of it."""
+"""The reason for the end of a connection, from the transport or the kernel."""
 
 import os
 import socket
@@ -14,10 +14,10 @@ _TCP_CLOSE = 7
 
 
 def closed_by(error: Exception | None) -> ClosedBy:
-    """Return who closed a connection that its transport has lost.
+    """Return the reason for a connection that its transport has lost.
 
     Args:
-        error: what the transport reports; None: the peer closed it.
+        error: the transport's report; None: the peer closed it.
     """
     if error is None:
         return ClosedBy.PEER

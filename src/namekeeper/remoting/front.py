@@ -1,9 +1,9 @@
-"""Sockets that are lent to the front, threads that answer look-ups of known topics beside the interpreter.
+"""Sockets of the native fast path: threads that answer lookups of cached topics beside the interpreter.
 
-A connection whose requests are all look-ups lends its socket. The front answers on it until something
-else comes. Then it returns the socket, with the bytes that it read and did not serve, and the answers that
-the peer did not take. So every limit, every other request and every end of a connection is handled by
-`ServerConnection`, as if it had read those bytes itself.
+A connection whose requests are all lookups hands its socket off. The native threads answer on it until
+another request comes. Then they return the socket, with the bytes that they read and did not process, and the
+answers that the peer did not take. So `ServerConnection` handles every limit, every other request and every
+end of a connection, as if it had read those bytes itself.
 """
 
 import asyncio
@@ -12,54 +12,55 @@ import logging
 import os
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
-from namekeeper.lookup_cache.front_store import FrontStore
+from namekeeper import __version__
+from namekeeper.lookup_cache.answer_store import FrontStore
 from namekeeper.route.channel import ClosedBy
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
-__all__ = ["INTERFACE", "Borrower", "Front", "NativeFront", "Returned", "load_front"]
+__all__ = ["Borrower", "Front", "NativeFront", "Returned", "load_front"]
 
 
 log = logging.getLogger("namekeeper.remoting")
 
-INTERFACE = 6
-"""The calls of `namekeeper_front` that this module uses; the package has the same number."""
 MOST_THREADS = 4
-"""One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""
+"""One thread answers about 150,000 lookups a second: more than four are for the clients."""
 LOANS_ENDED_AT_ONCE = 16
-"""More than one, because finding those that have been quiet the longest goes over all of them."""
+"""More than one, because a search for the quietest goes over all handed-off sockets."""
 
 
 class Returned(NamedTuple):
-    """A socket that the front has returned."""
+    """A socket that the native fast path has returned."""
 
     loan: int
     unread: bytes
-    """Bytes that were read and not served."""
+    """Bytes that were read and not processed."""
     unsent: bytes
     """Answers that were not written."""
     bytes_in: int
     bytes_out: int
     """Bytes that were written; `unsent` is not among them."""
     is_broken: bool
-    """Whether the front failed: then it is not known what was read or written."""
+    """Whether the native fast path failed: then the read and written bytes are unknown."""
 
 
 class NativeFront(FrontStore, Protocol):
-    """The methods of `namekeeper_front.Front` besides the store's; to be called from the loop only."""
+    """The methods of `namekeeper_front.Front` besides the store's; to be called from the loop only.
+
+    `native/namekeeper_front.pyi` has the types of the module; mypy compares them with these.
+    """
 
     def fileno(self) -> int:
         """A descriptor that becomes readable when sockets were returned."""
         ...
 
     def lend(self, loan: int, descriptor: int) -> None:
-        """Serve a socket until it is returned; OSError if that can't be."""
+        """Take a socket over until it is returned; raise OSError if that is impossible."""
         ...
 
     def take_back(self, loan: int) -> tuple[int, bytes, bytes, int, int, bool] | None:
-        """End a loan now; the fields of `Returned`, or None if there is no such loan."""
+        """Take a socket back now: the fields of `Returned`, or None if it is not handed off."""
         ...
 
     def take_returned(self) -> list[tuple[int, bytes, bytes, int, int, bool]]:
@@ -67,11 +68,11 @@ class NativeFront(FrontStore, Protocol):
         ...
 
     def take_moved(self) -> list[tuple[int, int, int]]:
-        """(loan, bytes in, bytes out) of each socket with traffic since the last call."""
+        """(hand-off number, bytes in, bytes out) of each socket with traffic since the last call."""
         ...
 
     def panics(self) -> int:
-        """Number of failures of the front; each cost one connection."""
+        """Number of failures of the native fast path; each cost one connection."""
         ...
 
     def stop(self) -> None:
@@ -80,14 +81,14 @@ class NativeFront(FrontStore, Protocol):
 
 
 class Borrower(Protocol):
-    """A connection whose socket is lent."""
+    """A connection with a handed-off socket."""
 
     def returned(self, returned: Returned) -> None:
         """Go on with the socket; called from the loop, not from inside a call of `Front`."""
         ...
 
     def moved(self, bytes_in: int, bytes_out: int) -> None:
-        """Note the traffic since the socket was lent."""
+        """Note the traffic since the hand-off."""
         ...
 
     def end_loan(self) -> None:
@@ -100,64 +101,64 @@ class Borrower(Protocol):
 
 
 class Front:
-    """The loans of one server; touched from its loop only.
+    """The handed-off sockets of one server; touched from its loop only.
 
-    A lent socket takes a second descriptor. Connections and files come first: when descriptors get scarce,
-    the loans end that have been quiet the longest.
+    A handed-off socket takes a second descriptor. Connections and files come first: when descriptors get
+    scarce, the sockets that have been quiet for longest return to the event loop.
     """
 
     def __init__(self, native: NativeFront) -> None:
         self._native = native
         self._loans: dict[int, Borrower] = {}
-        """Those that have been quiet the longest come first."""
+        """The sockets that have been quiet for longest come first."""
         self._numbers = itertools.count(1)
         self.loans = 0
-        """Number of loans so far."""
+        """Number of hand-offs so far."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._descriptors: Callable[[], int]
         self._is_ending_some = False
 
     def __len__(self) -> int:
-        """Count the sockets that are lent."""
+        """Count the handed-off sockets."""
         return len(self._loans)
 
     @property
     def store(self) -> FrontStore:
-        """What the front answers."""
+        """The answers of the native fast path."""
         return self._native
 
     @property
     def failures(self) -> int:
-        """Connections lost by a failure of the front."""
+        """Connections lost by a failure of the native fast path."""
         return self._native.panics()
 
     def start(self, descriptors: Callable[[], int]) -> None:
-        """Begin to receive returned sockets; `descriptors` says how many are left for more loans."""
+        """Start to receive returned sockets; `descriptors` returns the number left for more hand-offs."""
         self._descriptors = descriptors
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._native.fileno(), self._take_returned)
 
     def lend(self, borrower: Borrower, descriptor: int) -> int:
-        """Lend a socket from which nobody reads; return the number of the loan, 0 if it can't be lent."""
+        """Hand off a socket with reading paused; return the number of the hand-off, 0 on failure."""
         if not self.keep_descriptors_free():
             return 0
         loan = next(self._numbers)
         try:
             self._native.lend(loan, descriptor)
-        except OSError:  # other processes have the descriptors: we serve it ourselves
+        except OSError:  # other processes have the descriptors: the event loop keeps the socket
             return 0
         self.loans += 1
         self._loans[loan] = borrower
         return loan
 
     def take_back(self, loan: int) -> Returned | None:
-        """End a loan now; None if it has ended."""
+        """Take a socket back now; None if it has returned."""
         self._loans.pop(loan, None)
         found = self._native.take_back(loan)
         return None if found is None else Returned(*found)
 
     def keep_descriptors_free(self) -> bool:
-        """Return whether there is room for one more loan; if not, some end in the next turn of the loop."""
+        """Return whether one more socket may be handed off; if not, some return in the next iteration."""
         if self._descriptors() > 0:
             return True
         if self._loans and not self._is_ending_some and self._loop is not None:
@@ -166,7 +167,7 @@ class Front:
         return False
 
     def note_moved(self) -> None:
-        """Tell each lent connection its traffic."""
+        """Report the traffic of each handed-off connection to it."""
         for loan, bytes_in, bytes_out in self._native.take_moved():
             borrower = self._loans.pop(loan, None)
             if borrower is not None:
@@ -174,7 +175,7 @@ class Front:
                 borrower.moved(bytes_in, bytes_out)
 
     def close(self) -> None:
-        """End every loan and the threads; may be called twice."""
+        """Take every socket back and end the threads; may be called twice."""
         if self._loop is not None:
             self._loop.remove_reader(self._native.fileno())
             self._loop = None
@@ -204,25 +205,23 @@ class Front:
 
 
 def load_front(threads: int = 0) -> Front | None:
-    """Start the front if it is installed and fits to this machine and this version; else return None.
+    """Load the native fast path if it is installed and fits this machine and version; else return None.
 
     Args:
-        threads: how many; 0: as many as there are cores, less one for the interpreter, but not more than
+        threads: number of threads; 0: the number of cores, less one for the interpreter, but at most
             `MOST_THREADS`.
     """
     try:
-        module: Any = import_module("namekeeper_front")
+        import namekeeper_front  # optional
     except ImportError as error:
         if not isinstance(error, ModuleNotFoundError) or error.name != "namekeeper_front":
             # It is installed, and its library is missing, or of another machine or libc.
             log.warning("the installed namekeeper-front can't be loaded, so it is not used: %s", error)
         return None
-    if getattr(module, "INTERFACE", 1) != INTERFACE:
+    if getattr(namekeeper_front, "__version__", "") != __version__:
         log.warning("the installed namekeeper-front is of another version than this server: it is not used")
         return None
-    return Front(
-        cast("NativeFront", module.Front(BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL, threads or _threads()))
-    )
+    return Front(namekeeper_front.Front(BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL, threads or _threads()))
 
 
 def _threads() -> int:

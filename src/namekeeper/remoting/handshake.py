@@ -1,15 +1,17 @@
-"""From an accepted socket to a connection: who the peer is, whether it speaks TLS, if that is allowed."""
+"""From an accepted socket to a connection: the peer, whether it speaks TLS, and whether that is allowed."""
 
 import asyncio
 import itertools
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Iterable
-from ipaddress import ip_network
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Generic, TypeVar
 
-from namekeeper.access.peer import IpNetwork, parse_ip, unwrapped
-from namekeeper.errors import ConfigError
+from msgspec import Struct
+
+from namekeeper.common.networks import IpNetwork, parse_ip
 from namekeeper.remoting.address import Address, sharing_host
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import ConnectionContext
@@ -17,18 +19,75 @@ from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import TlsMode
-from namekeeper.remoting.tls_turns import TlsTurns
 from namekeeper.route.channel import Channel
 
-__all__ = ["Handshakes", "parse_networks"]
+__all__ = ["MAX_HANDSHAKES", "Handshakes", "TlsTurns", "TransportSecurity"]
 
 HANDSHAKE_SECONDS = 10.0
 """For TLS; a peer on a slow link needs two round trips."""
 HURRIED_SECONDS = 2.0
-"""The same while others of its host wait."""
+"""Time limit of a handshake while other connections of its host wait."""
 TLS_GOODBYE_SECONDS = 2.0
 
 _log = logging.getLogger("namekeeper.remoting")
+
+
+MAX_HANDSHAKES = 64
+"""Handshakes of one host at once: about 50 ms of the loop if all are at the same point."""
+
+T = TypeVar("T")
+
+
+class TlsTurns(Generic[T]):
+    """Limits the TLS handshakes of one host that are under way; its other ones wait in arrival order.
+
+    A handshake takes the loop up to a millisecond, and about 70 KiB until it is over. A client's first
+    message costs its sender nothing, so thousands of connections could send theirs at once.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._under_way: dict[str, int] = {}
+        self._waiting: dict[str, deque[T]] = {}
+
+    def begin(self, host: str, newcomer: T) -> bool:
+        """Return whether a newcomer may start; if not, it waits."""
+        count = self._under_way.get(host, 0)
+        if count >= MAX_HANDSHAKES:
+            self._waiting.setdefault(host, deque()).append(newcomer)
+            return False
+        self._under_way[host] = count + 1
+        return True
+
+    def end(self, host: str) -> T | None:
+        """Note the end of a handshake; return the newcomer that may start now, if one waits."""
+        waiting = self._waiting.get(host)
+        if waiting:
+            first = waiting.popleft()
+            if not waiting:
+                del self._waiting[host]
+            return first
+        self._under_way[host] -= 1
+        if not self._under_way[host]:
+            del self._under_way[host]
+        return None
+
+    def is_crowded(self, host: str) -> bool:
+        """Whether a newcomer of this host waits."""
+        return host in self._waiting
+
+    def forget_waiting(self) -> None:
+        """Forget the waiting newcomers: the server closes."""
+        self._waiting.clear()
+
+
+class TransportSecurity(Struct, frozen=True, kw_only=True):
+    """The server's trust in its peers before they send a request."""
+
+    tls: TlsContexts | None = None
+    """None turns TLS connections away."""
+    trusted_proxies: Collection[IpNetwork] = ()
+    """From these networks, a PROXY header counts as the peer's address."""
 
 
 class Handshakes:
@@ -37,19 +96,18 @@ class Handshakes:
     def __init__(
         self,
         context: ConnectionContext,
-        tls: TlsContexts | None,
-        trusted: list[IpNetwork],
+        security: TransportSecurity,
         connection: Callable[[Channel], ServerConnection],
     ) -> None:
         self._context = context
         self._connection = connection
-        self._tls = tls
+        self._tls = tls = security.tls
         self._tls_mode = tls.mode if tls is not None else TlsMode.DISABLED
-        self._trusted = trusted
+        self._trusted = security.trusted_proxies
         self._channel_ids = itertools.count(1)
         self._sniffers: set[ProtocolSniffer] = set()
         self._connecting: dict[asyncio.Task[None], bool] = {}
-        """Those whose transport is being made, and whether by TLS."""
+        """Sockets whose transport is being made, and whether by TLS."""
         self._tls_turns: TlsTurns[ProtocolSniffer] = TlsTurns()
         self._log_limit = LogLimit(_log)
 
@@ -58,7 +116,7 @@ class Handshakes:
         return len(self._sniffers) + len(self._connecting)
 
     def begin(self, sock: socket.socket, peer: Address) -> None:
-        """Begin with a socket that was just accepted."""
+        """Start with a socket that was just accepted."""
         sniffer = ProtocolSniffer(sock, peer, on_ready=self._begin_connecting, on_rejected=self._reject)
         self._sniffers.add(sniffer)
         sniffer.look()
@@ -73,10 +131,10 @@ class Handshakes:
                 sniffer.cancel()
 
     async def close(self) -> None:
-        """Close all of them, but those that need no handshake and become connections at once.
+        """Close all sockets, except those that need no handshake and become connections at once.
 
-        They must not be cancelled: uvloop would close the transport of a connection that was made and never
-        tell it so.
+        Do not cancel those: uvloop would close the transport of a finished connection and not inform the
+        connection.
         """
         self._tls_turns.forget_waiting()
         for sniffer in self._sniffers:
@@ -112,7 +170,7 @@ class Handshakes:
             task.add_done_callback(lambda _: self._end_turn(sniffer))
 
     def _end_turn(self, ended: ProtocolSniffer) -> None:
-        """Let the next one of its host shake hands, if one waits that was not closed meanwhile."""
+        """Let the next open socket of its host start its handshake, if one waits."""
         host = self._host(ended)
         following = self._tls_turns.end(host)
         while following is not None and following not in self._sniffers:
@@ -148,7 +206,7 @@ class Handshakes:
             raise
 
     def _host(self, sniffer: ProtocolSniffer) -> str:
-        """The host that a newcomer counts for: that in the PROXY header of a trusted proxy, else its own."""
+        """The host that a newcomer counts for: that in a trusted proxy's PROXY header, else its own."""
         claimed = sniffer.claimed
         peer = sniffer.peer if claimed is None or not self._is_trusted(sniffer.peer) else claimed
         return sharing_host(peer.host)
@@ -169,16 +227,3 @@ class Handshakes:
             return False
         host = parse_ip(peer.host)
         return any(host in network for network in self._trusted)
-
-
-def parse_networks(texts: Iterable[str]) -> list[IpNetwork]:
-    """Parse networks as `10.0.0.0/8`, or single addresses; ConfigError names the bad one."""
-    networks: list[IpNetwork] = []
-    for text in texts:
-        try:
-            networks.append(unwrapped(ip_network(text.strip(), strict=False)))
-        except ValueError as error:
-            raise ConfigError(
-                f"network {text!r} can't be used: {error}; write 10.0.0.0/8 or 10.1.2.3"
-            ) from None
-    return networks

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import Address, bare_host, format_address
 
-__all__ = ["DEFAULT_SOCKET_OPTIONS", "Acceptor", "SocketOptions", "bind", "listen"]
+__all__ = ["Acceptor", "ListenOptions", "SocketOptions", "bind", "listen"]
 
 ACCEPTS_PER_TURN = 64
 """Sockets accepted in a row; then the existing connections have their turn."""
@@ -29,23 +29,31 @@ class SocketOptions(NamedTuple):
     backlog: int = 1024
     """Connections that wait to be accepted."""
     send_buffer_bytes: int = 0
-    """SO_SNDBUF; 0 leaves it to the system. Linux reports twice the size that was asked for."""
+    """SO_SNDBUF; 0 leaves it to the system. Linux reports twice the requested size."""
     receive_buffer_bytes: int = 0
     """SO_RCVBUF, likewise."""
 
 
-DEFAULT_SOCKET_OPTIONS = SocketOptions()
+class ListenOptions(NamedTuple):
+    """The address on which a server listens."""
+
+    host: str = "0.0.0.0"  # noqa: S104 - Java's default: a name server is there to be reached
+    """An address or a name of this machine, IPv6 with or without brackets."""
+    port: int = 9876
+    """0 picks a free one."""
+    sockets: SocketOptions = SocketOptions()
+    """Options for the kernel."""
 
 
-async def bind(host: str, port: int, options: SocketOptions) -> list[socket.socket]:
+async def bind(where: ListenOptions) -> list[socket.socket]:
     """Listen for brokers and clients, as `listen` does.
 
-    Raises ConfigError in one line that says what to do.
+    Raises ConfigError in one line that names the remedy.
     """
     try:
-        return await listen(host, port, options)
+        return await listen(*where)
     except OSError as error:
-        raise ConfigError(_advice(format_address(bare_host(host), port), error)) from None
+        raise ConfigError(_advice(format_address(bare_host(where.host), where.port), error)) from None
 
 
 async def listen(host: str, port: int, options: SocketOptions) -> list[socket.socket]:
@@ -71,7 +79,7 @@ class Acceptor:
         on_accept: Callable[[socket.socket, Address], None],
         on_refuse: Callable[[str], None],
     ) -> None:
-        """Begin to accept.
+        """Start to accept.
 
         Args:
             sockets: listening ones; they belong to the acceptor from now on.
@@ -86,17 +94,17 @@ class Acceptor:
         self._on_refuse = on_refuse
         self._rests: asyncio.TimerHandle | None = None
         self._spare = -1
-        """A spare descriptor: when there is no other, it is closed so that a new socket can be accepted and
-        closed."""
+        """A spare descriptor: without another one, the acceptor closes it, so that it can accept a new socket
+        and close that."""
         self._watch()
 
     @property
     def addresses(self) -> list[Address]:
-        """Where it listens."""
+        """The addresses on which it listens."""
         return [Address(*sock.getsockname()[:2]) for sock in self._sockets]
 
     def close(self) -> None:
-        """Stop listening; what waits in the kernel's queue is reset. May be called twice."""
+        """Stop listening; the kernel resets the connections in its queue. May be called twice."""
         if self._rests is not None:
             self._rests.cancel()
         for sock in self._sockets:

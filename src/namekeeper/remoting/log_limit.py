@@ -1,4 +1,4 @@
-"""Limits log lines that a peer can cause: the first ones of a period are logged, the others counted."""
+"""Limits log lines that a peer can cause: it logs the first ones of a period and counts the others."""
 
 import asyncio
 import logging
@@ -11,15 +11,15 @@ LINES = 20
 """Lines of one kind in a period: enough to see a pattern, too few to fill a disk."""
 PERIOD_SECONDS = 60.0
 FREQUENT_SECONDS = 3_600.0
-"""Period of what a probe causes every few seconds for months: it has one line."""
+"""Period of lines that a probe causes every few seconds for months: it has one line."""
 
 _Kind = tuple[int, str, type[BaseException] | None, bool]
-"""Level, message before its arguments are filled in, type of the error, whether it is frequent: all of these
-are fixed by our code, so there are few kinds."""
+"""Level, message before its arguments are filled in, type of the error, whether it is frequent. The source
+code fixes all of these, so there are few kinds."""
 
 
 class _LogPeriod(Struct):
-    """What was logged of one kind since its period began."""
+    """The lines of one kind since the start of its period."""
 
     ends: float = 0.0
     lines: int = 0
@@ -27,10 +27,10 @@ class _LogPeriod(Struct):
 
 
 class LogLimit:
-    """Lets through the first `LINES` lines of each kind in each period, and says how many it held back.
+    """Lets through the first `LINES` lines of each kind in each period, and logs the number of the others.
 
     A kind is a level, a message and a type of error, so that one kind never silences another: a flood of
-    broken frames leaves the traceback of a bug to be seen.
+    broken frames does not hide the traceback of a bug.
     """
 
     __slots__ = ("_logger", "_periods")
@@ -51,9 +51,9 @@ class LogLimit:
 
         Args:
             level: as there.
-            message: must be fixed; what varies belongs in `args`.
+            message: must be fixed; the variable parts belong in `args`.
             args: as there.
-            error: whose traceback is logged, too.
+            error: its traceback is logged, too.
             is_frequent: whether probes cause it, so that one line in an hour has to do.
         """
         kind = (level, message, type(error) if error is not None else None, is_frequent)

@@ -18,7 +18,7 @@ __all__ = ["LoopThread", "loop_thread"]
 T = TypeVar("T")
 
 STOP_SECONDS = 5.0
-"""Time that running coroutines get to end when the process ends."""
+"""Time in which running coroutines must end when the process ends."""
 
 
 class LoopThread:
@@ -61,7 +61,7 @@ class LoopThread:
             raise
 
     def stop(self) -> None:
-        """Cancel what runs, end the thread; may be called twice, and does nothing in a forked child."""
+        """Cancel running work, end the thread; may be called twice, and does nothing in a forked child."""
         if self.is_usable and threading.current_thread() is not self._thread:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(STOP_SECONDS)

@@ -11,7 +11,7 @@ _HTTPS = "https://"
 
 
 class PageAddress(NamedTuple):
-    """Where operators' pages are, and whether they speak TLS."""
+    """The address of operators' pages, and whether it speaks TLS."""
 
     address: Address
     is_tls: bool = False
@@ -21,12 +21,12 @@ class PageAddress(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The beginning of the URLs of its pages, without a slash at the end."""
+        """The start of the URLs of its pages, without a slash at the end."""
         return str(self) if self.is_tls else f"http://{self.address}"
 
 
 def parse_page_addresses(text: str) -> list[PageAddress]:
-    """Parse a list separated by `;`; TLS is for those written with `https://`.
+    """Parse a list separated by `;`; TLS is for addresses written with `https://`.
 
     Raises:
         ConfigError: one is malformed, or the list is empty.

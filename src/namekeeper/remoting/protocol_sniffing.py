@@ -1,7 +1,7 @@
 """Looks at the first bytes of an accepted socket without consuming them: PROXY header, TLS or plain.
 
-They are seen by MSG_PEEK before a transport is made, because a transport that has read them can't be
-upgraded to TLS, neither in asyncio nor in uvloop (protocol.md 5.8, traps T38 and T55).
+MSG_PEEK reads them before there is a transport, because a transport that has read them can't be upgraded to
+TLS, neither in asyncio nor in uvloop (protocol.md 5.8, traps T38 and T55).
 """
 
 import asyncio
@@ -16,15 +16,14 @@ __all__ = ["ProtocolSniffer"]
 
 _TLS_HANDSHAKE = 0x16
 _PROXY_STARTS = b"P\r"
-"""First bytes of both versions of the header. No frame begins like this: its length would exceed the
-limit."""
+"""First bytes of both versions of the header. No frame starts like this: its length would exceed the limit.
+"""
 
 
 class ProtocolSniffer:
     """Watches a socket until its protocol is known; then calls `on_ready`, or `on_rejected` with the reason.
 
-    The reason is empty if the peer has left.
-    After `cancel` neither is called.
+    The reason is empty if the peer has left. After `cancel` neither is called.
     """
 
     __slots__ = (
@@ -64,7 +63,7 @@ class ProtocolSniffer:
         self._is_watched = False
 
     def look(self) -> None:
-        """Look at the bytes that have arrived; it is called again when there are more."""
+        """Look at the bytes that have arrived; the loop calls it again when there are more."""
         try:
             is_tls = self._examine()
         except BlockingIOError:
@@ -96,8 +95,8 @@ class ProtocolSniffer:
     def _take_header(self) -> None:
         """Read exactly the PROXY header from the socket.
 
-        Bytes that can only belong to it are read at once: if they were only peeked at, the socket would stay
-        readable and the loop would spin.
+        Bytes that can only belong to it are read at once: after a mere peek, the socket would stay readable
+        and the loop would spin.
         """
         taken = self._header or b""
         seen = self._peek(MAX_V2_BYTES + 1 - len(taken))

@@ -14,8 +14,8 @@ from typing import Any
 __all__ = ["NAMES_AT_ONCE", "Resolver"]
 
 NAMES_AT_ONCE = 8
-"""Names that one resolver asks for at once: each has a thread. A thread that is stuck ends when the system
-gives its name up, after half a minute at most by default."""
+"""Names that one resolver looks up at once: each has a thread. A stuck thread ends when the system gives its
+name up, after half a minute at most by default."""
 
 
 class Resolver:
@@ -46,7 +46,7 @@ class Resolver:
         return await answer
 
     async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[dict[str, Any]]:
-        """The same in the form that aiohttp asks for."""
+        """Return the addresses in the form that aiohttp needs."""
         found = await self.addresses(host)
         common = {"hostname": host, "port": port, "proto": 0, "flags": socket.AI_NUMERICHOST}
         of_family = [(address, socket.AF_INET6 if ":" in address else socket.AF_INET) for address in found]
@@ -67,7 +67,7 @@ class Resolver:
             found = list(dict.fromkeys(_text_of(info) for info in _infos(host)))
         except OSError as error:
             found = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for the name any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits for the name any more
             loop.call_soon_threadsafe(self._end, answer, found)
 
     def _end(self, answer: "asyncio.Future[list[str]]", found: list[str] | OSError) -> None:

@@ -1,8 +1,8 @@
-"""Measures the duration of some look-ups; the others have no extra cost.
+"""Measures the duration of some lookups; the others have no extra cost.
 
-A look-up that the cache knows is answered where the bytes of a connection are read; any other by the handler.
-So the next read of one connection and the next look-up of the handler are timed, by a function that takes the
-place of the usual one until then.
+The read of a connection's bytes answers a cached lookup; the handler answers any other. So the sampler times
+the next read of one connection and the next lookup of the handler. Until then a timing function replaces the
+usual one.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,19 +17,20 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["LookupSampler", "Took"]
 
 Took = Callable[[float, int], None]
-"""Called with the total seconds of some look-ups, and their number."""
+"""Called with the total seconds of some lookups, and their number."""
 
 
 class LookupSampler:
-    """Picks what is timed next: connections take turns."""
+    """Selects the next connection to time, round-robin."""
 
     def __init__(self, context: ConnectionContext) -> None:
         self._context = context
         self._turns: Iterator[ref[ServerConnection]] = iter(())
-        """Without keeping closed connections in memory: with thousands of them a round takes many minutes."""
+        """Weak references keep no closed connections in memory: with thousands of them a round takes many
+        minutes."""
 
     def sample(self, took: Took) -> None:
-        """Measure the next read of one more connection, and the next look-up that is not in the cache."""
+        """Measure the next read of one more connection, and the next lookup that misses the cache."""
         context = self._context
         if not isinstance(context.handler, _TimedHandler):
             context.handler = _TimedHandler(context, took)
@@ -41,13 +42,13 @@ class LookupSampler:
             connection.read = _TimedRead(connection, took)
 
     def _next(self) -> ServerConnection | None:
-        """The next of this round that is still open; None at its end."""
+        """The next open connection of this round; None at its end."""
         connections = (each() for each in self._turns)
         return next((each for each in connections if each is not None and each.channel.is_open), None)
 
 
 class _TimedHandler:
-    """Times one look-up, and lets everything else through."""
+    """Times one lookup, and lets everything else through."""
 
     def __init__(self, context: ConnectionContext, took: Took) -> None:
         self._context = context
@@ -67,7 +68,7 @@ class _TimedHandler:
 
 
 class _TimedRead:
-    """Times one read, if all that it holds are look-ups that the cache knows."""
+    """Times one read, if it consists of cached lookups only."""
 
     def __init__(self, connection: ServerConnection, took: Took) -> None:
         self._connection = connection

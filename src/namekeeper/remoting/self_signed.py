@@ -10,7 +10,7 @@ from cryptography.x509.oid import NameOID
 __all__ = ["make_self_signed"]
 
 YEARS_VALID = 10
-"""Days that it is valid: nobody verifies it, and a name server may run for years."""
+"""Years that it is valid: no peer verifies it, and a name server may run for years."""
 
 
 def make_self_signed() -> tuple[bytes, bytes]:

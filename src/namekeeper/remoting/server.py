@@ -4,138 +4,93 @@ import asyncio
 import logging
 import resource
 import sys
-from collections.abc import Callable, Iterable, Sized
 from types import TracebackType
 from typing import Self
 
 from msgspec import structs
 
 from namekeeper.common.on_console import ON_CONSOLE
-from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ServerConnection
-from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES, ConnectionContext, Handler
+from namekeeper.remoting.connection_context import (
+    Answering,
+    ConnectionContext,
+    ConnectionHooks,
+    ConnectionLimits,
+    Handler,
+)
 from namekeeper.remoting.counters import RemotingCounters
-from namekeeper.remoting.front import Front
-from namekeeper.remoting.handshake import Handshakes, parse_networks
+from namekeeper.remoting.handshake import Handshakes, TransportSecurity
 from namekeeper.remoting.lending import LendingConnection
-from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, SocketOptions, bind
+from namekeeper.remoting.listening import Acceptor, ListenOptions, bind
 from namekeeper.remoting.sampling import LookupSampler, Took
-from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.channel import Channel, ClosedBy
-from namekeeper.wire.codes import SerializeType
-from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
 __all__ = ["RemotingServer"]
 
 _log = logging.getLogger("namekeeper.remoting")
 
-DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
-"""Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
 DESCRIPTORS_KEPT_BACK = 64
-"""Descriptors for the journal, the KV file, the operators' port and our own connections to brokers."""
+"""Descriptors for the journal, the KV file, the operators' port and this server's connections to brokers."""
 LEAST_SHARE = 4
-"""Where the limit is that low, connections have a quarter of it."""
+"""Divisor of a low limit: connections have at least a quarter of it."""
 FEW_CONNECTIONS = 256
 """If descriptors allow no more, the start warns: the usual limit of 1,024 allows 960."""
 DESCRIPTORS_NOT_LENT = 128
-"""As many connections can come in one turn of the loop, at the end of which loans make room."""
+"""As many connections can come in one event-loop iteration; at its end, sockets return to make room."""
 SWEEPS_PER_IDLE_TIME = 24
-"""An idle connection is closed at most a twenty-fourth of its idle time too late."""
+"""The server closes an idle connection at most a twenty-fourth of its idle time too late."""
 DRAIN_LOOK_SECONDS = 0.01
-
-
-def _nobody(_channel: Channel) -> None:
-    """Do nothing: the default of a callback."""
-
-
-def _has_none(_channel: Channel) -> bool:
-    """Say that no broker is registered: the default."""
-    return False
 
 
 class RemotingServer:
     """An async context manager that listens while it is entered.
 
-    Everything happens on the loop that entered it. `on_connect` and `on_close` are called once for each
-    connection that got as far as carrying requests.
+    All of it runs on the loop that entered it.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a setting of its own, by name
+    def __init__(
         self,
         handler: Handler,
         *,
-        host: str = "0.0.0.0",  # noqa: S104 - Java's default: a name server is there to be reached
-        port: int = 9876,
-        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
-        socket_options: SocketOptions = DEFAULT_SOCKET_OPTIONS,
-        write_buffer_bytes: tuple[int, int] = WRITE_BUFFER_BYTES,
-        max_connections: int | None = None,
-        idle_seconds: float = 120.0,
-        large_frame_seconds: float = 30.0,
-        serialize_type: SerializeType = SerializeType.JSON,
-        tls: TlsContexts | None = None,
-        proxy_trusted_networks: Iterable[str] = (),
-        body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
-        lookup_cache: LookupCache | None = None,
-        is_cache_open: bool = True,
-        front: Front | None = None,
-        watchers: Sized = (),
-        has_broker: Callable[[Channel], bool] = _has_none,
-        on_connect: Callable[[Channel], None] = _nobody,
-        on_close: Callable[[Channel], None] = _nobody,
+        listen: ListenOptions = ListenOptions(),
+        limits: ConnectionLimits = ConnectionLimits(),
+        security: TransportSecurity = TransportSecurity(),
+        answering: Answering = Answering(),
+        hooks: ConnectionHooks = ConnectionHooks(),
     ) -> None:
         """Take the settings; nothing is opened yet.
 
         Args:
             handler: answers requests, see `Handler`.
-            host: an address or a name of this machine, IPv6 with or without brackets.
-            port: 0 picks a free one.
-            max_frame_bytes: bounds a frame with its length field.
-            socket_options: what the kernel is asked for.
-            write_buffer_bytes: answers that wait for their peer to read: above the second number reading from
-                that peer stops, at the first it goes on.
-            max_connections: never more than the limit of descriptors leaves.
-            idle_seconds: a connection with neither read nor write for so long is closed; 0 never.
-            large_frame_seconds: an admitted large frame must have arrived after that.
-            serialize_type: header form of answers.
-            tls: None turns TLS connections away.
-            proxy_trusted_networks: from there a PROXY header counts as the peer's address.
-            body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
-            lookup_cache: asked for the whole answer to a request before it is decoded.
-            is_cache_open: whether every peer may have its answers; if not, the handler says of each.
-            front: serves connections that ask for what the cache knows; needs `lookup_cache`.
-            watchers: those of another port, which need their descriptors more than the front does.
-            has_broker: whether a broker is registered over a connection: its large frames go first.
-            on_connect: a connection can carry requests now.
-            on_close: a connection was closed by either side; its channel is not open any more.
+            listen: the address on which it listens.
+            limits: of connections, and of their buffers.
+            security: TLS, and the proxies that it trusts.
+            answering: means of answering requests besides the handler.
+            hooks: calls to the application about connections.
         """
-        self._host = host
-        self._port = port
-        self._socket_options = socket_options
+        self._listen = listen
         self._allowed = allowed = _what_descriptors_allow()
-        self._max_connections = allowed if max_connections is None else min(max_connections, allowed)
-        self._idle_seconds = idle_seconds
-        self._watchers = watchers
-        self._tls = tls
+        self._max_connections = (
+            allowed if limits.max_connections is None else min(limits.max_connections, allowed)
+        )
+        self._idle_seconds = limits.idle_seconds
+        self._watchers = answering.watchers
+        self._tls = security.tls
         self._context = ConnectionContext(
             handler=handler,
-            max_frame_bytes=max_frame_bytes,
-            budget=BodyBudget(body_budget_bytes),
-            serialize_type=serialize_type,
-            write_buffer_bytes=write_buffer_bytes,
-            large_frame_seconds=large_frame_seconds,
-            lookup_cache=lookup_cache,
-            is_cache_open=is_cache_open,
-            has_broker=has_broker,
-            on_connect=on_connect,
-            on_close=on_close,
+            budget=BodyBudget(limits.body_budget_bytes),
+            limits=limits,
+            answering=answering,
+            hooks=hooks,
+            scheduler=answering.scheduler or Scheduler(),
         )
+        self._lookup_cache = answering.lookup_cache
         self._sampler = LookupSampler(self._context)
-        self.front = front if lookup_cache is not None else None
-        trusted = parse_networks(proxy_trusted_networks)
-        self._handshakes = Handshakes(self._context, tls, trusted, self._connection)
+        self.front = answering.front if self._lookup_cache is not None else None
+        self._handshakes = Handshakes(self._context, security, self._connection)
         self._acceptor: Acceptor | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
 
@@ -150,12 +105,12 @@ class RemotingServer:
 
     @property
     def addresses(self) -> list[Address]:
-        """Where it listens; empty when it doesn't."""
+        """The addresses on which it listens; empty when it doesn't."""
         return self._acceptor.addresses if self._acceptor is not None else []
 
     @property
     def connections(self) -> frozenset[ServerConnection]:
-        """Those that can carry requests now."""
+        """Connections that can carry requests now."""
         return frozenset(self._context.connections)
 
     def read_counters(self) -> RemotingCounters:
@@ -174,21 +129,21 @@ class RemotingServer:
         return counters
 
     def sample_lookups(self, took: Took) -> None:
-        """Measure a few of the next look-ups, but not those that the front answers."""
+        """Measure a few of the next lookups, but none that the native fast path answers."""
         self._sampler.sample(took)
 
     async def start(self) -> None:
-        """Listen; connections are served from now on. Raises ConfigError if the address can't be used."""
-        sockets = await bind(self._host, self._port, self._socket_options)
+        """Listen and process requests from now on. Raises ConfigError if the address can't be used."""
+        sockets = await bind(self._listen)
         if self._allowed < FEW_CONNECTIONS:
             _log.warning(
                 "file descriptors allow only %d connections at once: raise the limit, ulimit -n",
                 self._allowed,
                 extra=ON_CONSOLE,
             )
-        if self.front is not None and self._context.lookup_cache is not None:
+        if self.front is not None and self._lookup_cache is not None:
             self.front.start(self._descriptors_for_loans)
-            self._context.lookup_cache.topic_answers.use(self.front.store)
+            self._lookup_cache.topic_answers.use(self.front.store)
         self._acceptor = Acceptor(
             sockets, has_room=self._has_room, on_accept=self._handshakes.begin, on_refuse=self._refuse
         )
@@ -196,7 +151,7 @@ class RemotingServer:
         if self._tls is not None:
             self._tls.start()
 
-    # Shutdown: `close` does all of it; the first two steps can be taken before, each for its own reason.
+    # Shutdown: `close` does all of it; a caller can take the first two steps before, each for its own reason.
 
     def stop_accepting(self) -> None:
         """Stop listening: the first step, so that no new connection undoes the later ones."""
@@ -206,7 +161,7 @@ class RemotingServer:
     async def drain(self, deadline_seconds: float) -> bool:
         """Wait until all requests are answered, at most this long; return whether they are.
 
-        Requests are still handed to the handler meanwhile, which may answer GO_AWAY.
+        The handler still gets requests meanwhile, and may answer GO_AWAY.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + deadline_seconds
@@ -217,22 +172,22 @@ class RemotingServer:
         return True
 
     async def close(self) -> None:
-        """Close everything; returns when all sockets are closed. May be called twice."""
-        # No new connections, so that nothing below has to be repeated.
+        """Close everything; return when all sockets are closed. May be called twice."""
+        # No new connections, so that no step below has to be repeated.
         self.stop_accepting()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
             self._sweep_timer = None
         # Handshakes next: one of them might become a connection during the next step.
         await self._handshakes.close()
-        # Connections still get the answers that were written, if they read them soon.
+        # Connections still get the written answers, if they read them soon.
         for connection in tuple(self._context.connections):
             connection.close()
         await self._wait_until_gone()
-        if self.front is not None and self._context.lookup_cache is not None:
-            self._context.lookup_cache.topic_answers.use(None)
+        if self.front is not None and self._lookup_cache is not None:
+            self._lookup_cache.topic_answers.use(None)
             self.front.close()
-        # Last: now nobody can need a context.
+        # Last: now no connection can need a context.
         if self._tls is not None:
             await self._tls.close()
 
@@ -263,9 +218,8 @@ class RemotingServer:
         self._context.counters.connections_refused += 1
         self._context.log_limit.log(logging.WARNING, "closing a new connection: %s", reason)
 
-    # Idle time is counted in sweeps, not measured by a clock: after a stall of the loop (or of the machine)
-    # the peers' bytes are still in the kernel, and one late sweep must not conclude that the peers were
-    # silent.
+    # Idle time is counted in sweeps, not measured by a clock. After a stall of the loop (or of the machine)
+    # the peers' bytes are still in the kernel. One late sweep must not conclude that the peers were silent.
 
     def _sweep_later(self) -> None:
         if not self._idle_seconds:

@@ -1,4 +1,4 @@
-"""The hook that lets our own clients sign their requests."""
+"""The hook that lets this program's clients sign their requests."""
 
 from namekeeper.access.signature import sign
 from namekeeper.remoting.client import RpcHook

@@ -30,14 +30,14 @@ class _Failure(Struct, frozen=True):
     since: float
     """Seconds since 1970."""
     until: float = 0.0
-    """When they could be; 0: never as they are."""
+    """Time at which they become valid; 0: they can't be used as they are."""
 
 
 class TlsContexts:
     """Builds and replaces the TLS context of a server.
 
-    Nothing is built before `start`, which doesn't wait: files are read in a thread, and a certificate of
-    our own is made when the first TLS client asks for it.
+    `start` starts the build without waiting for it: a thread reads the files. The server makes a certificate
+    of its own when the first TLS client needs it.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class TlsContexts:
         Args:
             read_settings: called now, and in a thread before each later build, since `tls.config.file` may
                 have changed.
-            port: which port it is, for log lines.
+            port: the description of the port, for log lines.
             seconds_now: seconds since 1970.
         """
         self._read_settings = read_settings
@@ -66,36 +66,36 @@ class TlsContexts:
         self._first_build: asyncio.Task[None] | None = None
         self._watch: asyncio.Task[None] | None = None
         self._seen: FileSet | None = None
-        """What the last poll found."""
+        """The files at the last poll."""
         self._tried: FileSet | None = None
-        """What the last build found."""
+        """The files at the last build."""
         self._failure: _Failure | None = None
         self._problem = ""
-        """What is wrong with the certificate in use, as far as it was logged."""
+        """The fault of the certificate in use, if it was logged."""
         self.reloads = 0
         """Contexts that replaced another."""
         self.failed_builds = 0
         self.turned_away = 0
-        """Peers whose handshake failed, or for whom there was no context."""
+        """Peers whose handshake failed, or for which there was no context."""
 
     @property
     def mode(self) -> TlsMode:
-        """Which of TLS and plain connections are accepted; never changes."""
+        """Which of TLS and plain connections the server accepts; never changes."""
         return self._settings.mode
 
     @property
     def is_usable(self) -> bool:
-        """Whether a peer that speaks TLS can be served."""
+        """Whether there is or may be a context for a peer that speaks TLS."""
         return self._served is not None or self._failure is None
 
     @property
     def not_after(self) -> float | None:
-        """When the certificate in use expires, in seconds since 1970; None: none, or one made on the spot."""
+        """Expiry of the certificate in use, in seconds since 1970; None: none, or one made on the spot."""
         return None if self._served is None else self._served.not_after
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the certificate in use or with the newest files; empty if all is well."""
+        """The fault of the certificate in use or of the newest files; empty without a fault."""
         problem = "" if self._served is None else self._served.problem(self._seconds_now())
         if self._failure is None:
             return problem
@@ -112,7 +112,7 @@ class TlsContexts:
         )
 
     def start(self) -> None:
-        """Begin to build the context and to watch its files, if there are files."""
+        """Start to build the context and to watch its files, if there are files."""
         if self.mode is not TlsMode.DISABLED and not self._settings.test_mode and self._watch is None:
             self._watch = asyncio.create_task(self._build_and_watch(), name="tls files")
 
@@ -144,7 +144,7 @@ class TlsContexts:
             self._look_at_the_clock()
 
     async def _build(self) -> None:
-        """Replace the context; a failure is reported and the old one stays."""
+        """Replace the context; log a failure and keep the old one."""
         try:
             built = await asyncio.to_thread(self._build_blocking)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the files, routing goes on
@@ -166,7 +166,7 @@ class TlsContexts:
         self._look_at_the_clock()
 
     def _build_blocking(self) -> ServerTls:
-        # What is tried is noted first: files that change meanwhile differ from it, and are tried again.
+        # Note the files before the try: files that change meanwhile differ, so the next poll tries again.
         self._tried = FileSet.read(self._read_settings)
         self._tried, built = build_from_one_set(self._read_settings, server_tls)
         return built

@@ -14,13 +14,13 @@ from namekeeper.remoting.tls_settings import TlsSettings
 __all__ = ["ClientTls", "Tls", "present_context"]
 
 LOOK_SECONDS = 0.5
-"""How soon files are looked at again, as in servers."""
+"""Shortest time in seconds between two looks at the files, as in servers."""
 
 _log = logging.getLogger("namekeeper.remoting")
 
 
 class ClientTls:
-    """Gives the context for each new connection; files are looked at only then."""
+    """Returns the context for each new connection; it looks at the files only then."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ClientTls:
 
 
 Tls = ssl.SSLContext | ClientTls
-"""What clients take: a context that stays as it is, or one that follows its files."""
+"""The TLS of a client: a context that stays as it is, or one that follows its files."""
 
 
 async def present_context(tls: Tls | None) -> ssl.SSLContext | None:

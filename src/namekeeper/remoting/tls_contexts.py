@@ -1,4 +1,4 @@
-"""Makes `ssl` contexts of TLS settings. Everything here may block: call it in a thread when a loop runs."""
+"""Makes `ssl` contexts from TLS settings. All functions may block: call them in a thread when a loop runs."""
 
 import contextlib
 import errno
@@ -22,21 +22,21 @@ _BEGIN, _END, _DASHES = b"-----BEGIN ", b"-----END ", b"-----"
 
 
 class ServerTls(Struct, frozen=True, kw_only=True):
-    """A server's context, and what is known of the files that it was made of; times in seconds since 1970."""
+    """A server's context, and facts about its files; times in seconds since 1970."""
 
     context: ssl.SSLContext
     not_before: float = 0.0
     not_after: float | None = None
-    """When the server's certificate expires; None for one that was made on the spot."""
+    """Expiry of the server's certificate; None for one that was made on the spot."""
     trust_not_after: float | None = None
-    """When the last of the authorities expires; None: none are asked."""
+    """Expiry of the last authority; None: none are asked."""
     cert_path: str = ""
     trust_path: str = ""
     notes: tuple[str, ...] = ()
     """A sentence for each part of the settings that has no effect."""
 
     def problem(self, now: float) -> str:
-        """Why peers that verify it refuse the certificate at this time, or ours refuse theirs; else empty."""
+        """Why peers refuse this certificate now, or the server refuses theirs; otherwise empty."""
         if self.not_after is not None and now >= self.not_after:
             return f"the certificate in {self.cert_path} expired at {_time(self.not_after)}"
         if now < self.not_before:
@@ -106,8 +106,8 @@ def client_notes(settings: TlsSettings) -> tuple[str, ...]:
 def page_context(settings: TlsSettings) -> ssl.SSLContext:
     """Build the context of clients of operators' HTTPS pages.
 
-    As everywhere on the web, chain and host name are verified, whatever else the settings say: nobody else
-    gets a token. Without `client_trust_cert_path` the authorities of the system count.
+    As everywhere on the web, it verifies chain and host name, with any settings: no other server gets a
+    token. Without `client_trust_cert_path` the authorities of the system count.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     apply_lists(context, read_lists(settings))
@@ -117,7 +117,7 @@ def page_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def _try_out(server: ssl.SSLContext, settings: TlsSettings, lists: TlsLists) -> tuple[bytes, tuple[str, ...]]:
-    """Shake hands with a client of our own in memory; return the certificate shown (DER), and all notes.
+    """Make a handshake with a client in memory; return the server's certificate (DER), and all notes.
 
     Lists and certificate may leave nothing that a peer could speak, such as ciphers for another kind of key.
     OpenSSL finds that out only when a peer comes.
@@ -188,7 +188,7 @@ def _load_self_signed(context: ssl.SSLContext) -> None:
 
 @contextlib.contextmanager
 def _private_file(data: bytes) -> Iterator[str]:
-    """A file that nobody else can read, because `ssl` wants paths; in memory if the system has such files."""
+    """A file that no other user can read, because `ssl` wants paths; in memory if possible."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         # A hardened host has no folder for temporary files.
         with os.fdopen(os.memfd_create("namekeeper"), "wb") as file:

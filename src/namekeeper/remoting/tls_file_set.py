@@ -1,4 +1,4 @@
-"""The files of TLS as one set: read together or not at all, and compared to find out that they changed."""
+"""The files of TLS as one set: an atomic read of all, and a comparison to find changes."""
 
 import hashlib
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from namekeeper.remoting.tls_settings import TlsSettings
 __all__ = ["FileSet", "build_from_one_set"]
 
 ATTEMPTS = 5
-"""How often files that change while they are read are read again: a rotation changes three of them."""
+"""Most reads of files that change during a read: a rotation changes three of them."""
 
 T = TypeVar("T")
 
@@ -56,10 +56,10 @@ class FileSet(Struct, frozen=True):
 def build_from_one_set(
     read_settings: Callable[[], TlsSettings], build: Callable[[TlsSettings], T]
 ) -> tuple[FileSet, T]:
-    """Build something of files that were the same before and after; blocks on the disk.
+    """Build a value from files that were the same before and after; blocks on the disk.
 
-    Otherwise a new certificate could meet the authorities of the old one, or a link that is swapped between
-    two files give one of each.
+    Otherwise a new certificate could meet the authorities of the old one. A link that is swapped between two
+    reads could give one file of each.
 
     Raises:
         ConfigError: the files can't be used, or don't stay the same.

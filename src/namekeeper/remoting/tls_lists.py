@@ -1,4 +1,4 @@
-"""The lists `tls.ciphers` and `tls.protocols`: what of them can be used, and what has to be reported."""
+"""The lists `tls.ciphers` and `tls.protocols`: their usable entries, and notes about the others."""
 
 import ssl
 import warnings
@@ -29,7 +29,7 @@ _EXPRESSION = frozenset(":+!@, ")
 
 
 class TlsLists(Struct, frozen=True):
-    """What is allowed; an empty tuple of ciphers leaves the choice to OpenSSL."""
+    """The allowed ciphers and versions; an empty tuple of ciphers leaves the choice to OpenSSL."""
 
     ciphers: tuple[str, ...] = ()
     """OpenSSL's names of the ciphers up to TLS 1.2."""
@@ -40,10 +40,10 @@ class TlsLists(Struct, frozen=True):
 
 
 def read_lists(settings: TlsSettings) -> TlsLists:
-    """Find out what of the two lists can be used.
+    """Find the usable entries of the two lists.
 
     Raises:
-        ConfigError: a protocol is unknown, or nothing of the lists can be used.
+        ConfigError: a protocol is unknown, or no entry of the lists can be used.
     """
     versions = _protocols(settings)
     if not settings.ciphers:
@@ -81,7 +81,7 @@ def read_lists(settings: TlsSettings) -> TlsLists:
 
 
 def apply_lists(context: ssl.SSLContext, lists: TlsLists) -> None:
-    """Allow in `context` what the lists allow and nothing else."""
+    """Allow in `context` the entries of the lists and nothing else."""
     if lists.ciphers:
         context.set_ciphers(":".join(lists.ciphers))
     if not lists.versions:

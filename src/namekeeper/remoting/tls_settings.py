@@ -14,7 +14,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class TlsMode(StrEnum):
-    """What the server does with the two kinds of connections."""
+    """The server's treatment of the two kinds of connections."""
 
     DISABLED = "disabled"
     PERMISSIVE = "permissive"
@@ -46,7 +46,7 @@ class TlsSettings(Struct, frozen=True, kw_only=True):
     auth_client: bool = False
     """Verify the chain of client certificates against `server_trust_cert_path`."""
     server_trust_cert_path: str = ""
-    """PEM of the authorities that clients' certificates come from."""
+    """PEM of the authorities that issue clients' certificates."""
     client_cert_path: str = ""
     client_key_path: str = ""
     client_key_password: str = ""
@@ -98,7 +98,7 @@ class TlsSettings(Struct, frozen=True, kw_only=True):
 
 
 def check_server_settings(settings: TlsSettings) -> None:
-    """Raise ConfigError for what can never work, whatever the files hold."""
+    """Raise ConfigError for settings that can never work, with any files."""
     if settings.test_mode:
         return
     if settings.need_client_auth is ClientAuth.REQUIRE and not settings.server_trust_cert_path:

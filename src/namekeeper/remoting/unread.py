@@ -1,8 +1,8 @@
 """Answers that peers have not read, over all connections.
 
-Large answers are made only while there is room. Small answers are made at once; if they add up to too much,
-the connection whose peer has not read for the longest time is closed. An answer counts whole until its last
-byte is written, because the transport keeps it whole, and no longer.
+The server makes large answers only while there is room, and small answers at once. If they exceed the limit,
+the server closes the connection whose peer has not read for the longest time. An answer counts completely
+until its last byte is written, because the transport keeps it complete, and no longer.
 """
 
 from collections import deque
@@ -11,39 +11,25 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
-from namekeeper.wire.codes import RequestCode
+from namekeeper.messages.catalogue import Handling, codes_handled
 
 __all__ = ["LARGE_ANSWERS", "LISTS", "QUEUED_BYTES", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
 
-LARGE_ANSWERS = frozenset(
-    {
-        RequestCode.GET_KVLIST_BY_NAMESPACE,
-        RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,
-    }
-)
+LARGE_ANSWERS = codes_handled(Handling.LARGE_READ)
 """Requests with answers of up to megabytes, made in one piece: they wait until there is room."""
-LISTS = frozenset(
-    {
-        RequestCode.GET_BROKER_CLUSTER_INFO,
-        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
-        RequestCode.GET_TOPICS_BY_CLUSTER,
-        RequestCode.GET_UNIT_TOPIC_LIST,
-        RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
-        RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
-    }
-)
-"""Requests with answers of up to megabytes, made in slices and given out when there is room: a connection has
+LISTS = codes_handled(Handling.LIST)
+"""Requests with answers of up to megabytes, made incrementally and sent when there is room: a connection has
 one of them at a time."""
 ROOM_LOOK_SECONDS = 0.05
 """Interval at which waiting requests look for room."""
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
 """Limit of unread bytes beyond each connection's high water mark. One more answer may be under way."""
 MAX_SHARE = 2
-"""Together with look-ups, unread answers may be this many times the limit."""
+"""Together with lookups, unread answers may be this many times the limit."""
 QUEUED_BYTES = 600
-"""Memory of a waiting request of some 80 bytes, or of its answer from the cache."""
+"""Memory of a waiting request of about 80 bytes, or of its answer from the cache."""
 STALL_SECONDS = 5.0
-"""While there is no room, a connection whose peer has read nothing for this long is closed."""
+"""While there is no room, the server closes a connection whose peer has read nothing for this long."""
 
 
 class Holder(Protocol):
@@ -56,22 +42,22 @@ class Holder(Protocol):
 
 @dataclass(slots=True)
 class _Held:
-    """What one connection holds."""
+    """The buffered bytes of one connection."""
 
     written: Callable[[], int]
     """Gives the bytes that were written and are not read yet."""
     waiting: Callable[[], int]
-    """Gives the bytes of requests and answers that wait to be served or written."""
+    """Gives the bytes of requests and answers that wait to be processed or written."""
     since: float
-    """When something was read last."""
+    """Time of the last read by the peer."""
     unread: int = 0
-    """What `written` gave last, and what was written since."""
+    """The last result of `written`, and the bytes written since."""
     answers: deque[int] = field(default_factory=deque)
-    """Sizes of those that are not read to their end, oldest first; what was there at the begin is one."""
+    """Sizes of answers that are not read to their end, oldest first; the bytes at the start count as one."""
     answer_bytes: int = 0
-    """Their sum."""
+    """Sum of `answers`."""
     counted: int = 0
-    """What is counted of this connection."""
+    """Bytes counted for this connection."""
 
     def write(self, size: int) -> None:
         self.answers.append(size)
@@ -79,7 +65,7 @@ class _Held:
         self.unread += size
 
     def measure(self, now: float) -> int:
-        """Forget answers that were read to their end; return how much more is held than at the last time."""
+        """Forget answers that were read to their end; return the growth of the bytes since the last time."""
         unread = self.written()
         if unread < self.unread:
             self.since = now
@@ -93,15 +79,15 @@ class _Held:
 
 
 class UnreadAnswers:
-    """Bytes held by connections whose peers are slow to read; used on one event loop only."""
+    """Bytes buffered by connections whose peers are slow to read; used on one event loop only."""
 
     def __init__(self, limit: int = MAX_UNREAD_BYTES, clock: Callable[[], float] = monotonic) -> None:
-        """Begin with nothing; `clock` counts seconds."""
+        """Start empty; `clock` counts seconds."""
         self._limit = limit
         self._clock = clock
         self._held: dict[Holder, _Held] = {}
         self.bytes = 0
-        """Bytes held, as far as was measured last."""
+        """Buffered bytes at the last measurement."""
 
     def keep(
         self,
@@ -110,13 +96,13 @@ class UnreadAnswers:
         queued: Sized = (),
         waiting: Collection[Sized] = (),
     ) -> None:
-        """Note that a peer is slow to read; if the total limit is exceeded, disconnect the slowest.
+        """Note that a peer is slow to read; if the total exceeds the limit, disconnect the slowest.
 
         Args:
             holder: its connection.
             written: gives the bytes that were written and not read.
             queued: requests of the same read that wait, and answers from the cache.
-            waiting: bytes of it that wait, in pieces.
+            waiting: bytes of the connection that wait, in pieces.
         """
 
         def bytes_waiting() -> int:

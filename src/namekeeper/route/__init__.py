@@ -1,3 +1,3 @@
-"""The route tables and their rules; pure: time comes in, events come out."""
+"""The route tables and their rules; pure: the caller passes the time, the functions return events."""
 
 __all__: list[str] = []

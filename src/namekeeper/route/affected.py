@@ -1,7 +1,8 @@
-"""Which routes an event may change: those that a cache must forget, and no others.
+"""The routes that an event may change: a cache must invalidate those, and no others.
 
 A route depends on what `queries.topic_route` reads: the rows of the topic, the groups of the broker names
-that have it, the filter servers of their addresses, and its mappings. It reads no clusters or live entries.
+with the topic, the filter servers of their addresses, and the topic's mappings. It reads no clusters or live
+entries.
 """
 
 from collections.abc import Callable, Collection, Iterable, KeysView, Mapping
@@ -22,19 +23,19 @@ __all__ = ["NO_TOPIC", "AffectedTopics", "affected_topics", "broker_names_shown"
 
 
 class AffectedTopics(NamedTuple):
-    """Topics whose routes an event may have changed, found in no time however many they are.
+    """Topics whose routes an event may have changed, found in constant time.
 
-    It stays right whatever happens to the tables afterwards: they replace the tables of broker names, and
-    change none of them.
+    The value stays correct after later changes: a change replaces the tables of broker names, and modifies
+    none of them.
     """
 
     topics: Collection[str]
-    """Each of them once, and perhaps topics whose routes are the same."""
+    """Each topic once; the routes of some topics may be unchanged."""
     contains: Callable[[str], bool]
     """Whether the route of a topic may have changed."""
 
     def among(self, known: KeysView[str]) -> Collection[str]:
-        """The topics of interest that are affected, each once, and perhaps topics that are not of interest.
+        """The affected topics of interest, each once, perhaps with topics that are not of interest.
 
         Args:
             known: the topics of interest; there may be far fewer of them than the event has, or far more.
@@ -49,8 +50,8 @@ def affected_topics(tables: RouteTables, event: Event) -> AffectedTopics:
     """Topics whose routes an event may have changed.
 
     Args:
-        tables: right after the event was applied.
-        event: what changed.
+        tables: the tables right after the event was applied.
+        event: the change.
     """
     match event:
         case TopicQueuesChanged(are_new=True):
@@ -93,7 +94,7 @@ def _all_of(table: Mapping[str, object]) -> AffectedTopics:
 
 
 def _names_with(tables: RouteTables, cluster_name: str, broker_addr: str) -> Iterable[str]:
-    """Broker names of a cluster that have this address: one, or after a wrong configuration more."""
+    """Broker names of a cluster with this address: one, or more after a wrong configuration."""
     for name, group in tables.broker_addr_table.items():
         if group.cluster == cluster_name and broker_addr in group.broker_addrs.values():
             yield name

@@ -1,4 +1,4 @@
-"""The assessment of a registration: what the tables as they are now make of it (protocol.md 4.4)."""
+"""The assessment of a registration: its effect on the tables as they are now (protocol.md 4.4)."""
 
 from collections.abc import Mapping
 
@@ -21,26 +21,26 @@ __all__ = [
 
 
 class Assessment(Struct, frozen=True):
-    """What a registration will do to the tables; rows built under another assessment are built again."""
+    """The effect of a registration on the tables. Another assessment makes the build start again."""
 
     is_stale: bool
     """Step 7: a newer state of the same broker id is live under another address."""
     contributes: bool
-    """Step 10: its topics are taken over: it is the master, or the prime slave of a 5.x group."""
+    """Step 10: the tables take its topics over: it is the master, or the prime slave of a 5.x group."""
     upsert_all: bool
-    """Step 12: every topic is taken over, not only those that are missing or differ."""
+    """Step 12: take every topic over, not only those that are missing or differ."""
     strip_write: bool
-    """Step 12: a slave that acts as master offers nothing to write to."""
+    """Step 12: a slave that acts as master offers no queues to write to."""
     delete_missing: bool
-    """Step 11: topics that are not in the body go; a single topic may not be all (step 8)."""
+    """Step 11: delete topics that the body lacks; a single topic may not be the complete list (step 8)."""
     limit: str = ""
-    """In words, the limit of the operator that the registration would exceed; empty if none."""
+    """The operator's limit that the registration would exceed, in words; empty if none."""
     takeover: str = ""
-    """In words, the live broker that it would take over from another host; empty if none."""
+    """The live broker of another host that the registration would replace, in words; empty if none."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether it is answered with an error and changes nothing."""
+        """Whether the server answers with an error and changes nothing."""
         return bool(self.limit or self.takeover)
 
 
@@ -50,13 +50,13 @@ def assess(
     body: RegistrationBody,
     sender: Claimant | None = None,
 ) -> Assessment:
-    """Assess a registration on the tables as they are now; this changes nothing.
+    """Assess a registration on the tables as they are now, without a change.
 
     Args:
-        tables: read, not changed.
-        header: what the registration claims to be.
+        tables: the tables to read.
+        header: the identity that the registration claims.
         body: its topics.
-        sender: who sent it; None may take the place of any broker.
+        sender: the sender of the request; None may replace any broker.
     """
     group = tables.broker_addr_table.get(header.broker_name)
     addrs = addrs_without_other_ids(group, header)
@@ -88,7 +88,7 @@ def assess(
 
 
 def is_prime(header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> bool:
-    """Whether this is the prime slave: the smallest id of a 5.x group that has no master (step 10)."""
+    """Whether this is the prime slave: the smallest id of a 5.x group without a master (step 10)."""
     return (
         header.enable_acting_master is not None
         and header.broker_id != MASTER_ID
@@ -97,9 +97,9 @@ def is_prime(header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> bool:
 
 
 def has_all_topics(body: RegistrationBody) -> bool:
-    """Whether a registration may be all that a broker has, or a part of that (step 8).
+    """Whether a registration may hold all topics of a broker, or a part of them (step 8).
 
-    One topic is what a broker sends when that topic has changed.
+    A broker sends one topic when that topic has changed.
     """
     return body.topic_count != 1
 
@@ -118,7 +118,7 @@ def addrs_without_other_ids(group: BrokerData | None, header: RegisterBrokerHead
 def _limit_reached(
     tables: RouteTables, header: RegisterBrokerHeader, addrs: Mapping[int, str], body: RegistrationBody
 ) -> str:
-    """The limit that a new cluster, name, id or topic would exceed; what exists already is never refused."""
+    """The limit that a new cluster, name, id or topic would exceed; existing entries are never refused."""
     rules = tables.rules
     names = tables.cluster_addr_table.get(header.cluster_name, NO_NAMES)
     if not names and 0 < rules.cluster_names_limit <= len(tables.cluster_addr_table):
@@ -136,7 +136,7 @@ def _limit_reached(
 
 
 def _adds_rows(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> bool:
-    """Whether a registration has topics, logical queues or filter servers beyond those that are there."""
+    """Whether a registration has topics, logical queues or filter servers that the tables lack."""
     if not body.topics.keys() <= tables.topics_of(header.broker_name).keys():
         return True
     filter_servers = tables.filter_server_table.get((header.cluster_name, header.broker_addr), ())
@@ -150,7 +150,7 @@ def _adds_rows(tables: RouteTables, header: RegisterBrokerHeader, body: Registra
 
 
 def topic_rows_reached(limit: int) -> str:
-    """What a peer is told that adds a topic beyond the limit."""
+    """The refusal of a peer that adds a topic beyond the limit, in words."""
     return f"there are {limit} topics, counted for each broker name (topicRowsLimit)"
 
 

@@ -1,7 +1,7 @@
 """The broker names of a cluster: sets that share one history, so that a change costs one entry of it.
 
-Each event of a cluster has the whole set of its names. If that were a set of its own, 12,000 registrations
-under as many names would hold 72 million entries until the journal has written them.
+Each event of a cluster has the complete set of its names. With separate sets, 12,000 registrations under as
+many names would hold 72 million entries until the journal has written them.
 """
 
 from bisect import bisect_left, insort
@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 __all__ = ["NO_NAMES", "BrokerNames", "in_order"]
 
 SPARE_ENTRIES = 64
-"""A new history begins when the entries exceed twice the number of remaining names by this much."""
+"""A new history starts when the entries exceed twice the number of remaining names by this number."""
 
 
 class _NameHistory:
-    """The names at its beginning and every change since; the sets that share it are positions in it."""
+    """The names at its start and every later change; the sets that share it are positions in it."""
 
     __slots__ = ("begin", "changes", "newest", "ordered", "ordered_at")
 
@@ -26,12 +26,12 @@ class _NameHistory:
         self.newest = dict.fromkeys(self.begin)
         """The names after the last change."""
         self.ordered: list[str] = []
-        """The names at position `ordered_at`, sorted; used by the one thread that calls `in_order`."""
+        """The names at position `ordered_at`, sorted; only the thread that calls `in_order` uses it."""
         self.ordered_at = -1
 
 
 class BrokerNames(AbstractSet[str]):
-    """An immutable set of broker names, cheap to make from the newest one."""
+    """An immutable set of broker names; a set with one change more than the newest set is cheap to make."""
 
     __slots__ = ("_history", "_position", "_size")
 
@@ -55,7 +55,7 @@ class BrokerNames(AbstractSet[str]):
         return self._changed(name, comes=False) if name in self else self
 
     def in_order(self) -> list[str]:
-        """The names, sorted; sets of one history take no sorting. Only one thread may call it."""
+        """The names, sorted; sets of one history need no new sorting. Only one thread may call it."""
         history = self._history
         if not 0 <= history.ordered_at <= self._position:
             history.ordered, history.ordered_at = sorted(history.begin), 0
@@ -108,7 +108,7 @@ NO_NAMES = BrokerNames()
 
 
 def in_order(names: AbstractSet[str]) -> list[str]:
-    """Sorted; see `BrokerNames.in_order`."""
+    """The names, sorted; see `BrokerNames.in_order`."""
     return names.in_order() if isinstance(names, BrokerNames) else sorted(names)
 
 

@@ -1,9 +1,12 @@
-"""Which build advances next: hosts and connections take turns, and a long build runs beside short ones.
+"""The next build to advance: round-robin by host and connection, one long build beside the short ones.
 
-Nobody knows beforehand how long a build takes: a compressed body of 300 KB may hold four million topics. So
-each build begins as a short one. If it takes longer than that while others wait, it becomes a long one. At
-most one short and one long build are under way, and their slices alternate. If another long build is under
-way already, its work is thrown away and started again later: so at most two builds hold memory.
+The duration of a build is unknown beforehand: a compressed body of 300 KB may hold four million topics. So
+each build starts as a short one. If it takes longer than a short one while others wait, it becomes a long
+one.
+
+At most one short and one long build are under way, and their slices alternate. If another long build is under
+way already, the queue discards the work of the new one and starts it again later. So at most two builds hold
+memory.
 """
 
 from collections import deque
@@ -16,10 +19,10 @@ from namekeeper.route.change import Applied, TableChange
 __all__ = ["SHORT_SLICES", "BuildOrder", "Done", "QueuedChange"]
 
 SHORT_SLICES = 256
-"""Slices of a short build: some 200,000 topics, or a tenth of a second."""
+"""Slices of a short build: about 200,000 topics, or a tenth of a second."""
 
 Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
-"""Called in the turn of the commit with its outcome, or with the error. It must not submit another change."""
+"""Called in the iteration of the commit with its outcome or the error. It must not submit another change."""
 
 
 class QueuedChange:
@@ -40,7 +43,7 @@ class QueuedChange:
         """Slices of the build and of the clean-up so far, without the first."""
 
     def begin_anew(self) -> None:
-        """Throw away what was built."""
+        """Discard the work of the build."""
         self.build = None  # an iterator without references is closed, and takes back what it did
         self.slices_run = 0
 
@@ -64,7 +67,7 @@ class BuildOrder:
         self._short.waiting.add(build)
 
     def next(self) -> QueuedChange | None:
-        """The build that has this turn; None if there is none."""
+        """The build that advances now; None if there is none."""
         self._make_way()
         first, second = (self._long, self._short) if self._long_is_next else (self._short, self._long)
         self._long_is_next = not self._long_is_next
@@ -74,7 +77,7 @@ class BuildOrder:
         return build
 
     def leave(self, build: QueuedChange) -> None:
-        """Remove a build that had its turn and is over."""
+        """Remove a finished build that has just advanced."""
         for level in (self._short, self._long):
             if level.under_way is build:
                 level.under_way = None
@@ -95,13 +98,13 @@ class BuildOrder:
 
 
 class _Waiting:
-    """Builds that wait: hosts take turns, then connections of a host; a connection keeps its order."""
+    """Waiting builds, round-robin by host, then by connection; a connection keeps its order."""
 
     __slots__ = ("_count", "_hosts")
 
     def __init__(self) -> None:
         self._hosts: dict[str, dict[str, deque[QueuedChange]]] = {}
-        """Host -> address of a connection -> its builds; the first host has the next turn."""
+        """Host -> address of a connection -> its builds; the first host is next."""
         self._count = 0
 
     def __len__(self) -> int:
@@ -117,7 +120,7 @@ class _Waiting:
         self._count += 1
 
     def take(self) -> QueuedChange | None:
-        """Take the next one out; its host and its connection go to the end."""
+        """Take the next build out; its host and its connection go to the end."""
         if not self._count:
             return None
         self._count -= 1
@@ -134,7 +137,7 @@ class _Waiting:
 
 
 class _BuildLine:
-    """One build that is under way, and those that wait for it."""
+    """One build that is under way, and the builds that wait for it."""
 
     __slots__ = ("under_way", "waiting")
 
@@ -149,7 +152,7 @@ class _BuildLine:
         return chain(() if self.under_way is None else (self.under_way,), self.waiting)
 
     def take(self) -> QueuedChange | None:
-        """The build under way; if there is none, the next one becomes it."""
+        """The build under way; if there is none, the next waiting build becomes it."""
         if self.under_way is None:
             self.under_way = self.waiting.take()
         return self.under_way

@@ -27,13 +27,13 @@ class TableChange(Protocol[R]):
     """A change of the tables, made in three steps.
 
     The change queue calls `build`, then `commit`, then `clean_up`. Each item of `build` and of `clean_up`
-    ends a slice: other requests are served before the next one. The commit follows the last slice of the
-    build without a break.
+    ends a slice: the server handles other requests before the next one. The commit follows the last slice of
+    the build without a break.
     """
 
     @property
     def cause(self) -> Cause:
-        """Why the change is made."""
+        """The reason for the change."""
         ...
 
     @property
@@ -48,30 +48,30 @@ class TableChange(Protocol[R]):
     def build(self, tables: RouteTables) -> Iterator[None]:
         """Prepare the commit beside the tables: readers see none of it. An error leaves nothing behind.
 
-        The queue may close the iterator before its end, and begin anew later by another call.
+        The queue may close the iterator before its end, and start again later by another call.
         """
         ...
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[R]:
-        """Make the whole change visible, as the tables are now."""
+        """Make the complete change visible, on the tables as they are now."""
         ...
 
     def clean_up(self, tables: RouteTables, applied: Applied[R]) -> Iterator[None]:
-        """Take topics out of the index that nobody can see any more."""
+        """Remove from the index the topics that no reader can see any more."""
         ...
 
 
 class OneStep:
-    """A change that has only a commit: nothing to prepare, and nothing is left over."""
+    """A change that has only a commit: no preparation and no clean-up."""
 
     __slots__ = ()
 
     def build(self, tables: RouteTables) -> Iterator[None]:  # noqa: ARG002 - what the protocol passes
-        """No slices."""
+        """Return no slices."""
         return iter(())
 
     def clean_up(self, tables: RouteTables, applied: Applied[Any]) -> Iterator[None]:  # noqa: ARG002
-        """No slices."""
+        """Return no slices."""
         return iter(())
 
 

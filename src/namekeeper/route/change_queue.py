@@ -1,10 +1,11 @@
 """The order of changes: one lane for each broker name (docs/decisions/0003).
 
-A change that takes one slice, and whose broker names no other change holds, happens at once. A change of
-more slices is a *build*. `build_order.py` decides which build advances. While a build of a broker name runs
-or waits, every later change that touches this name waits behind it, and is judged when its turn
-comes. Readers never wait. The owner of the queue calls `turn` while it `is_busy`, and serves others between
-two turns.
+A change of one slice whose broker names no other change holds happens at once. A change of more slices is a
+*build*. `build_order.py` selects the build that advances. While a build of a broker name runs or waits, every
+later change that touches this name waits behind it. The queue assesses a waiting change when it starts.
+
+Readers never wait. The owner of the queue calls `turn` while it `is_busy`, and handles other requests between
+two calls.
 """
 
 from collections import deque
@@ -22,7 +23,7 @@ _END = object()
 
 
 def _always() -> bool:
-    """There is time."""
+    """Report that there is time."""
     return True
 
 
@@ -38,7 +39,7 @@ class ChangeQueue:
         self._held: set[str] = set()
         """Broker names of all builds under way and of all changes that wait."""
         self._held_by_sorted: set[str] = set()
-        """The same without the unsorted changes, while there are any."""
+        """Broker names of these builds and changes without the unsorted changes, while there are any."""
 
     def __len__(self) -> int:
         return len(self._builds) + len(self._waiting) + len(self._unsorted)
@@ -49,7 +50,7 @@ class ChangeQueue:
         return bool(self._builds or self._waiting or self._unsorted)
 
     def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
-        """Make the change now, or when its turn comes; `done` is called once, perhaps before this returns."""
+        """Make the change now or after earlier ones; call `done` once, perhaps before this method returns."""
         entry = QueuedChange(change, done, change.touches(self._tables))
         if self._held and not self._held.isdisjoint(entry.names):
             self._wait(entry, self._unsorted or self._waiting)
@@ -57,9 +58,10 @@ class ChangeQueue:
             self._start(entry, now)
 
     def turn(self, now: Now, has_time: Callable[[], bool] = _always) -> None:
-        """Run one slice of a build; when it is over, start the changes that waited for it.
+        """Run one slice of a build; after its last slice, start the changes that waited for it.
 
-        Thousands of changes may wait: a turn ends as soon as `has_time` says no, and the next one goes on.
+        Thousands of changes may wait: the call ends as soon as `has_time` returns False, and the next call
+        goes on.
         """
         build = None if self._unsorted else self._builds.next()
         try:
@@ -78,7 +80,7 @@ class ChangeQueue:
                 self._reserve(entry.names)
 
     def _advance(self, entry: QueuedChange, now: Now) -> None:
-        """Run one slice. The last slice of a build, the commit and the first of the clean-up are one turn."""
+        """Run one slice. The last of a build, the commit and the first of the clean-up share an iteration."""
         if entry.clean_up is not None:
             self._clean_up(entry, entry.clean_up)
             return
@@ -107,7 +109,7 @@ class ChangeQueue:
             raise
 
     def _release(self, over: QueuedChange | None, now: Now, has_time: Callable[[], bool]) -> None:
-        """Remove the build that is over, and start the waiting changes whose lanes are free."""
+        """Remove the finished build, and start the waiting changes whose lanes are free."""
         if over is not None:
             self._builds.leave(over)
         if not self._unsorted:

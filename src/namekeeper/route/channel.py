@@ -9,14 +9,15 @@ from namekeeper.model.broker import BrokerKey, Owner
 __all__ = ["Channel", "ClosedBy", "host_of"]
 
 MAX_CARRIED_BYTES = 64 * 1024
-"""Memory for the brokers that one connection spoke for, some 200; a real one speaks for one."""
+"""Memory for the brokers whose requests one connection carried, about 200; a real connection carries one
+broker."""
 
 ENTRY_BYTES = 250
 """Memory of such a broker besides the characters of its key."""
 
 
 class ClosedBy(StrEnum):
-    """Who closed a connection, or what ended it."""
+    """The party or the event that ended a connection."""
 
     PEER = "peer"
     """The peer: its process ended, or it closed the connection."""
@@ -65,24 +66,24 @@ class Channel:
         self.remote_addr = remote_addr
         """The peer's socket address, or the one in a trusted PROXY header."""
         self.certificate: Mapping[str, Any] | None = None
-        """The peer's certificate as `ssl` shows it, if TLS has asked for one and verified it."""
+        """The peer's certificate as `ssl` shows it, if TLS has requested and verified one."""
         self.certificate_name = ""
         """The first name in that certificate; empty if there is none."""
         self.access: Any = None
-        """What access control keeps of the peer; None before its first request, and without rules."""
+        """The state of access control for the peer; None before its first request, and without rules."""
         self.user = ""
-        """Whose signature the request has that is handled now, if access rules know it."""
+        """User with a valid signature on the request that is handled now; empty without one."""
         self.judge_brokers: Callable[[Collection[str]], None] | None = None
-        """Judges the request that is handled now by broker names in its body: raises RequestError if access
-        rules refuse them. None if nothing depends on them."""
+        """Checks the request that is handled now by broker names in its body: raises RequestError if access
+        rules refuse them. None if the decision does not depend on them."""
         self.may_take_over = False
-        """Whether an access rule lets the request that is handled now take the place of a live broker of
-        another host (protectBrokerNames)."""
+        """Whether an access rule lets the request that is handled now replace a live broker of another host
+        (protectBrokerNames)."""
         self.is_open = True
         self.closed_by: ClosedBy | None = None
         """None while it is open."""
         self.is_paused = False
-        """Whether *we* stopped reading from it: requests of its brokers wait unread."""
+        """Whether *this server* stopped reading from it: requests of its brokers wait unread."""
         self.is_spared = False
         """Whether its brokers don't expire: while it is paused, and in the first scan after that."""
         self.carried: dict[BrokerKey, int] = {}
@@ -96,18 +97,18 @@ class Channel:
 
     @property
     def owner(self) -> Owner:
-        """Who sent the request that is handled now."""
+        """The sender of the request that is handled now."""
         return Owner(self.host, self.user, self.certificate_name)
 
     def __repr__(self) -> str:
         return f"Channel({self.channel_id}, {self.remote_addr})"
 
     def pause(self) -> None:
-        """Note that we stop reading from it."""
+        """Note that the server stops reading from it."""
         self.is_paused = self.is_spared = True
 
     def resume(self) -> None:
-        """Note that we read from it again; what its brokers sent meanwhile is not read yet."""
+        """Note that the server reads from it again; requests that arrived meanwhile are still unread."""
         self.is_paused = False
 
     def note_carried(self, broker: BrokerKey, *, gen: int) -> None:

@@ -35,11 +35,11 @@ class RegisterResult(Struct, frozen=True):
     master_addr: str | None = None
     ha_server_addr: str | None = None
     is_refused: bool = False
-    """A limit refused it: code 1. Or `takeover` did: code 16."""
+    """True if a limit refused it (code 1), or `takeover` did (code 16)."""
     limit: str = ""
     """The limit, in words."""
     takeover: str = ""
-    """The live broker that it would have taken over from another host, in words."""
+    """The live broker of another host that it would have replaced, in words."""
     outcome: str = "unchanged"
     """For the metrics: new, changed, unchanged, short_cut, stale, refused, closed."""
 
@@ -54,14 +54,14 @@ class Built(Struct):
     added: list[str] = []
     """Topics that this build entered into the index."""
     topics_revision: int = 0
-    """That of the tables before the first topic was looked for in the index."""
+    """`topics_revision` of the tables before the first lookup of a topic in the index."""
     unseen: int = 0
-    """How many of the topics that were added no broker name had in the index before."""
+    """Number of added topics that no broker name had in the index before."""
     missing: list[str] = []
     """With `deleteTopicWithBrokerRegistration`: topics that are not among the keys of the body."""
 
     def gone(self) -> list[str]:
-        """Topics that the broker name loses. A topic that is no key of the body may be named in a value."""
+        """Topics that the broker name loses. A value of the body may name a topic that is no key of it."""
         return [topic for topic in self.missing if topic not in self.after]
 
 
@@ -88,7 +88,7 @@ class Commit:
         self._assessment = assessment
 
     def make_visible(self, built: Built | None) -> RegisterResult:
-        """Every step of protocol.md 4.4 at once; a refused registration changes nothing, unlike Java's."""
+        """Run all steps of protocol.md 4.4 at once; a refused registration changes nothing, unlike Java's."""
         tables, header, assessment = self._tables, self._header, self._assessment
         if assessment.is_refused:
             return _refusal(assessment)
@@ -174,10 +174,10 @@ class Commit:
             end_mappings(self._edit, built.gone(), self._header.broker_name)
 
     def _put_mappings(self) -> None:
-        """Step 13; a mapping that was deleted with its topic comes back with it, whatever the version is.
+        """Step 13; a mapping that was deleted with its topic comes back with it, with any version.
 
-        Brokers send mappings of their own name. One of another name that is an orphan already would stay
-        for ever, and where names are protected it belongs to the broker of that name.
+        Brokers send mappings of their own name. A mapping of another name that is an orphan already would
+        stay for ever. Where names are protected, it belongs to the broker of that name.
         """
         if not self._assessment.contributes:
             return
@@ -226,7 +226,7 @@ def put_live(
     data_version: DataVersion,
     body_bytes: int,
 ) -> None:
-    """Step 14: begin a new generation, change the live entry, or refresh it."""
+    """Step 14: start a new generation, change the live entry, or refresh it."""
     tables, key = edit.tables, (header.cluster_name, header.broker_addr)
     live = tables.broker_live_table.get(key)
     is_new = live is None or not live.is_continued_by(header, channel)
@@ -253,7 +253,7 @@ def put_live(
 
 
 def master_of(tables: RouteTables, header: RegisterBrokerHeader) -> RegisterResult:
-    """Step 16: the answer to a slave names its master, if that is live."""
+    """Step 16: the answer to a slave names its master if that master is live."""
     group = tables.broker_addr_table.get(header.broker_name)
     if header.broker_id == MASTER_ID or group is None:
         return RegisterResult()

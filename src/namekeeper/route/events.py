@@ -1,7 +1,7 @@
-"""Events: each says what one row of the tables *is now*. A change is a list of them (docs/decisions/0004).
+"""Events: each holds one row of the tables as it *is now*. A change is a list of them (docs/decisions/0004).
 
-A reader of events needs none of RocketMQ's rules: `RouteTables.apply` makes tables of them, the journal
-writes them, the log and the metrics are made from them.
+A reader of events needs none of RocketMQ's rules: `RouteTables.apply` makes tables of them, and the journal
+writes them. The log and the metrics come from them, too.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Cause(StrEnum):
-    """Why a row is what it is now: a request, or a rule of the server."""
+    """The reason for the present value of a row: a request, or a rule of the server."""
 
     REGISTER = "register_broker"
     UNREGISTER = "unregister_broker"
@@ -54,11 +54,13 @@ class Cause(StrEnum):
     DELETE_KV = "delete_kv_config"
     UPDATE_CONFIG = "update_namesrv_config"
     RESTORED = "restored"
-    """The server started with the rows that its journal ended with (docs/decisions/0020)."""
+    """The server started with the last rows of its journal (docs/decisions/0020)."""
+    OBSERVED = "observed"
+    """An observer saw the change in the answers of a name server; its cause is unknown."""
 
 
 class TopicRow(Struct, frozen=True, gc=False):
-    """One topic of one broker name: what is in effect, and what was last registered.
+    """One topic of one broker name: the queues in effect, and the queues that were last registered.
 
     They differ after a wiped permission and while a slave acts as master. Equal rows are one object: a table
     of a million topics holds a few dozen.
@@ -69,7 +71,7 @@ class TopicRow(Struct, frozen=True, gc=False):
 
 
 class BrokerLiveChanged(Struct, frozen=True, tag=True):
-    """A live registration began a new generation, or its version, HA address or timeout changed."""
+    """A live registration started a new generation, or its version, HA address or timeout changed."""
 
     cluster_name: str
     broker_addr: str
@@ -82,19 +84,19 @@ class BrokerLiveChanged(Struct, frozen=True, tag=True):
     remote_addr: str
     gen: int
     is_new: bool
-    """Whether this begins a generation."""
+    """Whether this starts a generation."""
     gap_ms: int = 0
-    """The longest silence that ended since the last event of it, in ms; 0 for a new generation."""
+    """The longest silence that ended since the broker's last event, in ms; 0 for a new generation."""
     body_bytes: int = 0
-    """Size of the registration's body on the wire."""
+    """Size of the registration's body on the wire, in bytes."""
     idle_ms: int = 0
-    """Of a restored row, and of a row of a checkpoint: ms since it was last heard, at least 1; else 0."""
+    """For a restored row or a row of a checkpoint: ms since its last refresh, at least 1; otherwise 0."""
     owner: Owner = NOBODY
-    """Who registered it (protectBrokerNames)."""
+    """The owner that registered it (protectBrokerNames)."""
 
 
 class BrokerLiveGone(Struct, frozen=True, tag=True):
-    """A live registration ended, `idle_ms` after it was last refreshed."""
+    """A live registration ended, `idle_ms` after its last refresh."""
 
     cluster_name: str
     broker_addr: str
@@ -105,7 +107,7 @@ class BrokerLiveGone(Struct, frozen=True, tag=True):
     idle_ms: int
     heartbeat_timeout_ms: int
     closed_by: str = ""
-    """If its connection closed: who closed it, a value of `ClosedBy`."""
+    """After the close of its connection: a value of `ClosedBy`; otherwise empty."""
 
 
 class BrokerHeard(Struct, frozen=True, tag=True):
@@ -115,21 +117,21 @@ class BrokerHeard(Struct, frozen=True, tag=True):
     broker_addr: str
     gen: int
     gap_ms: int
-    """The longest silence that ended since the last event of it, in milliseconds."""
+    """The longest silence that ended since the broker's last event, in milliseconds."""
     is_registration: bool = False
     """Whether a 103 refreshed it, not a 322 or 904."""
     body_bytes: int = 0
-    """Size of that registration's body on the wire."""
+    """Size of that registration's body on the wire, in bytes."""
 
 
 class BrokerGroupChanged(Struct, frozen=True, tag=True):
-    """The whole row of a broker name as it is now."""
+    """The complete row of a broker name as it is now."""
 
     group: BrokerData
 
 
 class BrokerGroupGone(Struct, frozen=True, tag=True):
-    """A broker name has no members left and no row any more."""
+    """A broker name lost its last member and its row."""
 
     broker_name: str
 
@@ -144,7 +146,7 @@ class ClusterChanged(Struct, frozen=True, tag=True):
 class TopicQueuesChanged(Struct, frozen=True, tag=True):
     """Rows of one broker name that are new, different or gone.
 
-    `before` and `after` are the whole immutable tables; `topics` names the rows that differ. A topic that
+    `before` and `after` are the complete immutable tables; `topics` names the rows that differ. A topic that
     `after` lacks is gone.
     """
 
@@ -153,11 +155,11 @@ class TopicQueuesChanged(Struct, frozen=True, tag=True):
     after: Mapping[str, TopicRow]
     topics: tuple[str, ...]
     are_new: bool = False
-    """Whether it is clear that no broker name had any of the topics before, so nobody saw a route of them."""
+    """Whether certainly no broker name had any of the topics before, so no client saw a route of them."""
 
 
 class BrokerNameRemoved(Struct, frozen=True, tag=True):
-    """Every topic row of this broker name is gone: the only event in bulk. Mappings have their own."""
+    """Every topic row of this broker name is gone: the only event in bulk. Mappings have their own events."""
 
     broker_name: str
     before: Mapping[str, TopicRow]
@@ -172,7 +174,7 @@ class TopicMappingChanged(Struct, frozen=True, tag=True):
 
 
 class FilterServersChanged(Struct, frozen=True, tag=True):
-    """The filter servers of one live broker; empty when there are none any more."""
+    """The filter servers of one live broker; empty when it has no more."""
 
     cluster_name: str
     broker_addr: str
@@ -194,7 +196,7 @@ class ConfigChanged(Struct, frozen=True, tag=True):
 
 
 class MinBrokerIdChanged(Struct, frozen=True, tag=True):
-    """The smallest broker id of a group is another one: 905 goes to `recipients` (protocol.md 2.15)."""
+    """A group has another smallest broker id: 905 goes to `recipients` (protocol.md 2.15)."""
 
     broker_name: str
     min_broker_id: int
@@ -229,9 +231,12 @@ class Change(Struct, frozen=True):
     """The address of the requester; None when no request asked for the change."""
     events: tuple[Event, ...]
     user: str = ""
-    """Whose signature the request has, if access rules know it."""
+    """User with a valid signature on the request, if access rules know the user."""
+    window_ms: int = 0
+    """Longest time before the change's own time at which it may have happened, in ms; 0: its time is exact.
+    """
 
     @property
     def asked_by(self) -> str | None:
-        """Who asked: `host:port`, or `user@host:port`; None when no request asked for the change."""
+        """The requester: `host:port`, or `user@host:port`; None when no request asked for the change."""
         return f"{self.user}@{self.remote_addr}" if self.user else self.remote_addr

@@ -1,8 +1,8 @@
-"""Fingerprints of what a name server says: equal where two name servers hold the same (docs/decisions/0024).
+"""Fingerprints of a name server's state: equal where two name servers hold the same (docs/decisions/0024).
 
-A fingerprint is the sum of the hashes of all rows, so the order of rows does not matter. What may differ
-between name servers that agree is left out: generations, versions, times, and what the last registration of a
-group says for all of its members (zone, acting master), which depends on whose came last.
+A fingerprint is the sum of the hashes of all rows, so the order of rows does not matter. It leaves out values
+that may differ between name servers that agree: generations, versions and times. It also leaves out the zone
+and the acting master of a group, which its newest registration sets for all members.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ __all__ = ["Fingerprints", "fingerprints"]
 BITS = 48
 """A metric is a double, which holds integers of up to 53 bits."""
 SLICE_ROWS = 64
-"""Rows in a turn of the event loop; one takes some 0.9 us."""
+"""Rows in one event-loop iteration; one takes about 0.9 us."""
 
 Fingerprints = Mapping[str, int]
 """Part (`brokers`, `topics`, `kv`) -> fingerprint of its rows."""
@@ -32,8 +32,8 @@ def fingerprints(
 ) -> Generator[None, None, Fingerprints]:
     """Return the fingerprints of the tables and of the KV configuration as they are at the call.
 
-    The slices may be run later, while the tables change: rows are never changed in place, so it is enough to
-    copy what leads to them.
+    The slices may run later, while the tables change: no change modifies a row in place. So the function
+    copies only the containers of the rows.
     """
     rows = {
         "brokers": _broker_rows(tables),

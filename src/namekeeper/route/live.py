@@ -1,4 +1,4 @@
-"""The live registrations: which brokers are there, since which generation, over which connection."""
+"""The live registrations: the brokers, their generations and their connections."""
 
 from collections.abc import Hashable, Iterator
 from typing import TypeVar
@@ -21,7 +21,7 @@ MAX_APPLIED_BODIES = 64
 
 
 class AppliedAs(Struct, frozen=True, gc=False):
-    """The circumstances under which a body was applied; under others the same bytes may differ in effect."""
+    """The circumstances of an applied body; under others the same bytes may differ in effect."""
 
     broker_id: int
     enable_acting_master: bool | None
@@ -31,7 +31,7 @@ class AppliedAs(Struct, frozen=True, gc=False):
     body_crc32: int
     contributes: bool
     deletes_missing: bool
-    """The operator's switch: with it, topics that are not in the body go."""
+    """The operator's switch: with it, the server deletes topics that the body lacks."""
 
 
 class AppliedBodies:
@@ -47,13 +47,13 @@ class AppliedBodies:
         return self._bodies.get(digest) == applied_as
 
     def remember(self, digest: bytes, applied_as: AppliedAs) -> None:
-        """Remember a body as fully applied; the oldest goes when there are too many."""
+        """Remember a body as fully applied; beyond the limit the oldest goes."""
         if len(self._bodies) >= MAX_APPLIED_BODIES:
             del self._bodies[next(iter(self._bodies))]
         self._bodies[digest] = applied_as
 
     def clear(self) -> None:
-        """Forget every body: the next one is decoded."""
+        """Forget every body: the server decodes the next one."""
         self._bodies.clear()
 
 
@@ -74,25 +74,25 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
     """The number of this generation: one counter for all registrations of this boot."""
     channel_id: int
     channel: Channel | None = None
-    """The connection that the newest registration came over; None in a copy made from events."""
+    """The connection of the newest registration; None in a copy made from events."""
     heard_at_ms: int = 0
     """Monotonic time of the last refresh."""
     last_update_timestamp: int = 0
     """Wall time of the last refresh."""
     applied_bodies: AppliedBodies = field(default_factory=AppliedBodies)
     owner: Owner = NOBODY
-    """Who sent the newest registration that an event records."""
+    """The sender of the newest registration that an event records."""
     has_full_table: bool = False
     """Whether the broker has registered other than single topics; until then 322 answers it "changed".
 
-    It is in no event: a restored broker has to register all of its topics anyway.
+    No event holds it: a restored broker has to register all of its topics anyway.
     """
     silence_ms: int = 0
     """The longest silence that ended since the last event; the next `BrokerHeard` records it."""
 
     @property
     def key(self) -> BrokerKey:
-        """What identifies this registration."""
+        """The cluster and address that identify this registration."""
         return (self.cluster_name, self.broker_addr)
 
     def is_same_member(self, broker_name: str, broker_id: int) -> bool:
@@ -100,7 +100,7 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
         return self.broker_name == broker_name and self.broker_id == broker_id
 
     def is_continued_by(self, header: RegisterBrokerHeader, channel: Channel) -> bool:
-        """Whether a registration belongs to this generation; otherwise it begins a new one."""
+        """Whether a registration belongs to this generation; otherwise it starts a new one."""
         return self.channel is channel and self.is_same_member(header.broker_name, header.broker_id)
 
     def heard(self, now: Now, *, is_registration: bool = False, body_bytes: int = 0) -> BrokerHeard:
@@ -114,11 +114,11 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
         return max(self.silence_ms, self.idle_ms(now))
 
     def idle_ms(self, now: Now) -> int:
-        """Milliseconds since it was last heard."""
+        """Milliseconds since the last refresh."""
         return now.mono_ms - self.heard_at_ms
 
     def is_overdue(self, now: Now) -> bool:
-        """Whether it must expire: silent for longer than its timeout, though we read from its connection."""
+        """Whether it must expire: silent beyond its timeout, though the server reads its connection."""
         if self.channel is not None and self.channel.is_spared:
             return False
         return self.idle_ms(now) > self.heartbeat_timeout_ms
@@ -161,7 +161,7 @@ class BrokerLiveTable:
     def put(
         self, event: BrokerLiveChanged, channel: Channel | None = None, now: Now | None = None
     ) -> BrokerLiveInfo:
-        """Make the row what `event` says; a new generation remembers no bodies."""
+        """Make the row that `event` holds; a new generation remembers no bodies."""
         key = (event.cluster_name, event.broker_addr)
         info = self._live.get(key)
         if info is None or event.is_new:

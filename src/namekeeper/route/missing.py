@@ -6,7 +6,7 @@ A broker is missing from the end of its registration until one of these happens:
 * a client unregisters it (104), even though it is gone;
 * it has been missing for longer than `missingWithinSeconds`.
 
-A topic is missing if no broker name has it, a missing broker's name had it, and nobody deleted it.
+A topic is missing if no broker name has it, a missing broker's name had it, and no client deleted it.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -32,15 +32,15 @@ from namekeeper.route.topics import DeleteTopic
 __all__ = ["IN_ORDER", "MAX_BROKERS", "MAX_TOPICS", "Missing", "MissingBroker", "MissingRows"]
 
 MAX_BROKERS = 10_000
-"""Missing brokers that are kept; the largest fleets have some hundreds. The oldest is forgotten first."""
+"""Most missing brokers kept; the largest fleets have some hundreds. The server forgets the oldest first."""
 MAX_TOPICS = 250_000
-"""Topics of missing brokers that are kept, some 100 bytes each. The topics of the oldest broker name go
-first; the newest name keeps its topics."""
+"""Most topics of missing brokers kept, about 100 bytes each. The topics of the oldest broker name go first;
+the newest name keeps its topics."""
 SLICE_TOPICS = 1_000
-"""Topics that are looked for in one slice: about two milliseconds."""
+"""Topics searched for in one slice: about two milliseconds."""
 
 IN_ORDER: AbstractSet[str] = frozenset({Cause.UNREGISTER, Cause.REPLACED, Cause.STALE})
-"""Ends of a registration after which no broker is missing: it unregistered, or another took its place."""
+"""Ends of a registration that leave no broker missing: the broker unregistered, or another replaced it."""
 
 
 class MissingBroker(Struct, frozen=True):
@@ -100,7 +100,7 @@ class Missing:
 
     @property
     def since_ms(self) -> int | None:
-        """Since when the broker is missing that went first; None if none is missing."""
+        """The time since which the longest-missing broker is missing; None if no broker is missing."""
         return min((each.since_ms for each in self._brokers.values()), default=None)
 
     def take(self, change: Change, now_ms: int) -> None:
@@ -133,7 +133,7 @@ class Missing:
         self._drop(key)
 
     def went(self, broker: MissingBroker, reason: str) -> None:
-        """Note the end of a registration; unless it was in order, the broker is missing."""
+        """Note the end of a registration; the broker is missing unless `IN_ORDER` has the reason."""
         self._live.discard(broker.key)
         if reason in IN_ORDER:
             self._drop(broker.key)
@@ -159,7 +159,7 @@ class Missing:
             self.revision += 1
 
     def retired(self, change: object) -> tuple[Event, ...]:
-        """Return events that say once more, now in order, that a missing broker or topic is gone.
+        """Return events that repeat, now in order, that a missing broker or topic is gone.
 
         Args:
             change: the change of the tables that a request asked for.
@@ -178,7 +178,7 @@ class Missing:
                 self._drop(broker.key)
 
     def count_topics(self, tables: RouteTables) -> Generator[None, None, None]:
-        """Count the missing topics, slice by slice."""
+        """Count the missing topics incrementally."""
         found: set[str] = set()
         looked = 0
         for lost in list(self._lost.values()):
@@ -191,7 +191,7 @@ class Missing:
         self.topics = len(found)
 
     def rows(self) -> Callable[[], MissingRows]:
-        """Return a function for another thread: it makes plain values of what is missing now."""
+        """Return a function for another thread: it makes plain values of the present missing rows."""
         lost = {name: (each.topics, frozenset(each.deleted)) for name, each in self._lost.items()}
         return partial(_rows, self.brokers, lost)
 

@@ -22,6 +22,7 @@ __all__ = [
     "has_many_parts",
     "has_unit_sub",
     "has_unit_sub_ununit",
+    "in_zone",
     "is_unit",
     "shows_acting_master",
     "system_topics",
@@ -46,12 +47,12 @@ def is_unit(sys_flag: int) -> bool:
 
 
 def has_unit_sub(sys_flag: int) -> bool:
-    """Whether a topic's flag says that units subscribe to it (code 312)."""
+    """Whether a topic's flag marks it as one that units subscribe to (code 312)."""
     return bool(sys_flag & TopicSysFlag.UNIT_SUB)
 
 
 def has_unit_sub_ununit(sys_flag: int) -> bool:
-    """The same for a topic that is not one of a unit (code 313)."""
+    """Whether units subscribe to a topic that is not one of a unit (code 313)."""
     return has_unit_sub(sys_flag) and not is_unit(sys_flag)
 
 
@@ -61,7 +62,7 @@ def topic_route(
     """The route of a topic as code 105 shows it, without order configuration and zone filter.
 
     Returns:
-        None if no broker name has the topic, or if none of those that have it has a row in the broker table.
+        None if no broker name has the topic, or if no such broker name has a row in the broker table.
     """
     rows = tables.rows_of(topic)
     groups = [(tables.broker_addr_table[name], row) for name, row in rows if name in tables.broker_addr_table]
@@ -107,7 +108,7 @@ def shows_acting_master(topic: str, groups: list[BrokerData]) -> bool:
 
 
 def acting_group(group: BrokerData, spec: QueueSpec) -> BrokerData:
-    """The group with its smallest id shown as master, if it has none and may not be written to (step 3)."""
+    """The group; without a master and write permission, it shows its smallest id as master (step 3)."""
     addrs = group.broker_addrs
     if not addrs or MASTER_ID in addrs or not group.enable_acting_master or spec.perm & Perm.WRITE:
         return group
@@ -127,19 +128,19 @@ def cluster_info(tables: RouteTables) -> ClusterInfo:
 
 
 def broker_member_group(tables: RouteTables, cluster_name: str, broker_name: str) -> BrokerMemberGroup:
-    """Members of a broker name (code 901); the cluster is echoed, not checked."""
+    """Members of a broker name (code 901); the answer repeats the cluster without a check."""
     group = tables.broker_addr_table.get(broker_name)
     return BrokerMemberGroup(cluster_name, broker_name, group.broker_addrs if group else {})
 
 
 def all_topics(tables: RouteTables) -> Generator[None, None, TopicList]:
-    """Every topic that some broker name has (code 206), in slices."""
+    """List incrementally every topic that some broker name has (code 206)."""
     names = tables.topic_index.names
     return _select_topics(tables, lambda topic: any(topic in tables.topics_of(name) for name in names(topic)))
 
 
 def topics_of_cluster(tables: RouteTables, cluster_name: str) -> Generator[None, None, TopicList]:
-    """Topics that any broker name of the cluster has (code 224), in slices."""
+    """List incrementally the topics that any broker name of the cluster has (code 224)."""
     names = tables.topic_index.names
 
     def is_wanted(topic: str) -> bool:
@@ -150,7 +151,7 @@ def topics_of_cluster(tables: RouteTables, cluster_name: str) -> Generator[None,
 
 
 def system_topics(tables: RouteTables) -> TopicList:
-    """Cluster and broker names, and the first broker by name, to ask for its own system topics (code 304)."""
+    """Cluster and broker names, and the first broker by name, which has the system topics (code 304)."""
     clusters = sorted(tables.cluster_addr_table)
     names = dict.fromkeys(clusters)
     for cluster in clusters:
@@ -162,7 +163,7 @@ def system_topics(tables: RouteTables) -> TopicList:
 
 
 def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, None, TopicList]:
-    """Topics whose flag at the first broker name, by name, is accepted (codes 311 to 313), in slices."""
+    """List incrementally the topics whose flag at the first broker name is accepted (codes 311 to 313)."""
 
     def is_wanted(topic: str) -> bool:
         rows = tables.rows_of(topic)
@@ -172,7 +173,7 @@ def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, Non
 
 
 def unwritable_topics(tables: RouteTables) -> Generator[None, None, TopicList]:
-    """Topics that have a row and no queue that a producer could use, in slices."""
+    """List incrementally the topics that have a row and no queue that a producer could use."""
     groups, some_name = tables.broker_addr_table, tables.topic_index.some_name
 
     def is_wanted(topic: str) -> bool:
@@ -192,7 +193,7 @@ def _is_writable(queues: QueueSpec, group: BrokerData | None) -> bool:
 
 
 def _select_topics(tables: RouteTables, is_wanted: Callable[[str], bool]) -> Generator[None, None, TopicList]:
-    """The topics wanted, sorted; each is examined against the tables as they are in its own slice."""
+    """The accepted topics, sorted; each slice examines its topics against the tables as they are then."""
     topics: list[str] = []
     for shard in tables.topic_index.shards():
         for start in range(0, len(shard), SLICE_TOPICS):
@@ -222,3 +223,25 @@ def _filter_servers(tables: RouteTables, groups: list[BrokerData]) -> dict[str, 
             if servers:
                 found[addr] = list(servers)
     return found
+
+
+def in_zone(route: TopicRouteData, zone_name: str) -> TopicRouteData:
+    """Keep the brokers of a zone, and those without a master in any zone."""
+    kept = [group for group in route.broker_datas if _is_kept(group, zone_name)]
+    dropped = [group for group in route.broker_datas if not _is_kept(group, zone_name)]
+    dropped_names = {group.broker_name for group in dropped}
+    dropped_addrs = {addr for group in dropped for addr in group.broker_addrs.values()}
+    return structs.replace(
+        route,
+        broker_datas=kept,
+        queue_datas=[queue for queue in route.queue_datas if queue.broker_name not in dropped_names],
+        filter_server_table={
+            addr: servers for addr, servers in route.filter_server_table.items() if addr not in dropped_addrs
+        },
+    )
+
+
+def _is_kept(group: BrokerData, zone_name: str) -> bool:
+    if MASTER_ID not in group.broker_addrs:
+        return True
+    return group.zone_name is not None and group.zone_name.lower() == zone_name.lower()

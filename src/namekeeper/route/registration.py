@@ -1,7 +1,7 @@
 """REGISTER_BROKER (103): the rule of protocol.md 4.4, in three steps (docs/decisions/0003).
 
-The body is decoded and its rows are built beside the tables, slice by slice. The commit (`commit.py`) makes
-everything visible at once, according to the assessment (`assessment.py`) of the tables as they are then.
+The build decodes the body and makes its rows beside the tables, incrementally. The commit (`commit.py`) is
+atomic. It follows the assessment (`assessment.py`) of the tables as they are then.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterator
@@ -54,8 +54,8 @@ class RegisterBroker:
             header: the checked header.
             body: the body's bytes as they came.
             version: the request's version; the form of the body depends on it.
-            channel: the connection it came over.
-            decode: decodes the body slice by slice, CRC first; raises RequestError for a bad one.
+            channel: the connection of the request.
+            decode: decodes the body incrementally, CRC first; raises RequestError for a bad one.
         """
         self.header = header
         self.channel = channel
@@ -73,7 +73,7 @@ class RegisterBroker:
 
     @property
     def key(self) -> BrokerKey:
-        """What identifies the registration."""
+        """The cluster and address that identify the registration."""
         return (self.header.cluster_name, self.header.broker_addr)
 
     @property
@@ -82,12 +82,12 @@ class RegisterBroker:
         return self.channel.remote_addr
 
     def touches(self, tables: RouteTables) -> Collection[str]:
-        """The broker name, and the other one that the address is registered under, if any."""
+        """The broker name, and the other one under which the address is registered, if any."""
         live = tables.broker_live_table.get(self.key)
         return {self.header.broker_name} if live is None else {self.header.broker_name, live.broker_name}
 
     def arrive(self, tables: RouteTables, now: Now) -> None:
-        """Refresh the live registration now that the frame is complete, however long the change waits.
+        """Refresh the live registration at the arrival of the complete frame, however long the change waits.
 
         A stranger does not refresh it: otherwise a protected broker that is gone would never expire.
         """
@@ -99,7 +99,7 @@ class RegisterBroker:
         """Decode the body and build the rows, unless the body can be skipped or the connection is closed."""
         if self._is_closed():
             return
-        yield from self._take_back(tables)  # an earlier build may have been given up
+        yield from self._take_back(tables)  # the queue may have given up an earlier build
         self._digest = xxh3_128_digest(self._body)
         if self._can_skip(tables):
             return
@@ -119,7 +119,7 @@ class RegisterBroker:
         self._content, self._assessment = content, assessment
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[RegisterResult]:
-        """Make the whole registration visible; if its connection is closed, make nothing visible."""
+        """Make the complete registration visible; if its connection is closed, make nothing visible."""
         if self._is_closed():
             return Applied(RegisterResult(outcome="closed"))
         self._is_committed = True
@@ -136,12 +136,12 @@ class RegisterBroker:
         return edit.applied(result)
 
     def clean_up(self, tables: RouteTables, applied: Applied[RegisterResult]) -> Iterator[None]:
-        """Take topics that went out of the index: of this name, and of a name that the address left."""
+        """Take lost topics out of the index: of this name, and of a name that the address left."""
         if not self._is_committed:
             yield from self._take_back(tables)
             return
         if self._content is not None and len(self._content.topics) > ROW_SLICE:
-            yield  # what was decoded is freed when this is over: not in the turn of the commit
+            yield  # the decoded body is freed when this is over: not in the iteration of the commit
         if self._built is not None:
             yield from trim_index(tables, self.header.broker_name, self._built.gone())
         yield from trim_removed(tables, applied.events)
@@ -152,7 +152,7 @@ class RegisterBroker:
     def _while_open(
         self, slices: Generator[None, None, RegistrationBody]
     ) -> Generator[None, None, RegistrationBody | None]:
-        """Decode as long as the connection is open; None if it is closed before the end."""
+        """Decode as long as the connection is open; None if it closes before the end."""
         while not self._is_closed():
             try:
                 next(slices)
@@ -202,11 +202,11 @@ class RegisterBroker:
             built.changed += new
             built.after.update(zip(new, some_rows, strict=True))
             some = list(islice(topics, ROW_SLICE))
-            if is_long:  # after the last slice, too: the commit has a turn of its own
+            if is_long:  # after the last slice, too: the commit has an iteration of its own
                 yield
 
     def _take_back(self, tables: RouteTables) -> Iterator[None]:
-        """Take back what a build entered into the index."""
+        """Remove from the index the topics that a build entered."""
         if self._built is not None:
             yield from trim_index(tables, self.header.broker_name, self._built.added)
             self._built = None
@@ -225,7 +225,7 @@ class RegisterBroker:
         )
 
     def _can_skip(self, tables: RouteTables) -> bool:
-        """Whether the body was applied already, under these circumstances (docs/decisions/0014)."""
+        """Whether the server has applied the body under these circumstances (docs/decisions/0014)."""
         live = tables.broker_live_table.get(self.key)
         if live is None:
             return False

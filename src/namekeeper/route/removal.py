@@ -60,7 +60,7 @@ class Removal(OneStep):
 
 
 class UnregisterResult(Struct, frozen=True):
-    """What an unregistration came to."""
+    """The result of an unregistration."""
 
     takeover: str = ""
     """The live broker of another host that it would have ended, in words: then it changed nothing."""
@@ -77,7 +77,7 @@ class UnregisterBroker(Removal, Struct, frozen=True):
     may_take_over: bool = False
     """Whether it may end a live broker of another host (protectBrokerNames)."""
     owner: Owner | None = None
-    """Who asks; None: whoever the connection proves."""
+    """The requester; None for the owner that the connection proves."""
 
     @property
     def remote_addr(self) -> str | None:
@@ -85,7 +85,7 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         return self.channel.remote_addr
 
     def touches(self, tables: RouteTables) -> Collection[str]:
-        """The name given, and the one that the address is registered under."""
+        """The name given, and the name under which the address is registered."""
         live = tables.broker_live_table.get((self.cluster_name, self.broker_addr))
         return {self.broker_name} if live is None else {self.broker_name, live.broker_name}
 
@@ -101,10 +101,10 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         return edit.applied(UnregisterResult(takeover))
 
     def is_stale(self, tables: RouteTables) -> bool:
-        """Whether it is not the live process that asks (docs/decisions/0002).
+        """Whether another process than the live one sent the request (docs/decisions/0002).
 
-        Only a connection that a 103, 322 or 904 of the broker came over before the live generation began
-        can belong to an old process; a request over any other connection is obeyed, as in Java.
+        A connection belongs to an old process only if it carried a 103, 322 or 904 of the broker before the
+        live generation started. The server obeys a request over any other connection, as Java does.
         """
         key = (self.cluster_name, self.broker_addr)
         live = tables.broker_live_table.get(key)
@@ -123,7 +123,7 @@ class EndOfRegistration(Removal, Struct, frozen=True):
     """EXPIRED or CHANNEL_CLOSED."""
     remote_addr: str | None = None
     closed_by: str = ""
-    """Who closed its connection, a value of `ClosedBy`."""
+    """The end of its connection, a value of `ClosedBy`."""
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker name of the registration, if it is still there."""
@@ -146,7 +146,7 @@ class EndOfRegistration(Removal, Struct, frozen=True):
 
 
 def overdue(tables: RouteTables, now: Now) -> list[EndOfRegistration]:
-    """The ends of all registrations that must expire: what scanNotActiveBroker finds (protocol.md 4.6)."""
+    """The ends of all registrations that must expire, as in scanNotActiveBroker (protocol.md 4.6)."""
     return [
         EndOfRegistration(live.key, live.gen, Cause.EXPIRED)
         for live in tables.broker_live_table
@@ -155,14 +155,14 @@ def overdue(tables: RouteTables, now: Now) -> list[EndOfRegistration]:
 
 
 def end_sparing(tables: RouteTables) -> None:
-    """Let brokers expire from the next scan on if their connection is read from again."""
+    """Let brokers expire from the next scan on if the server reads from their connection again."""
     for live in tables.broker_live_table:
         if live.channel is not None and live.channel.is_spared and not live.channel.is_paused:
             live.channel.is_spared = False
 
 
 def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause, closed_by: str = "") -> None:
-    """Take an address out of a group, with its registrations and what follows for the topics.
+    """Take an address out of a group, with its registrations and the consequences for the topics.
 
     If the group is empty then, its topics are gone but still in the index: see `trim_removed`.
     """
@@ -202,7 +202,7 @@ def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause, closed_by: str = ""
 
 
 def trim_index(tables: RouteTables, broker_name: str, topics: Sequence[str]) -> Iterator[None]:
-    """Take topics that a broker name does not have any more out of the index, slice by slice."""
+    """Take topics that a broker name has lost out of the index, incrementally."""
     for start in range(0, len(topics), INDEX_SLICE):
         if start:
             yield
@@ -210,7 +210,7 @@ def trim_index(tables: RouteTables, broker_name: str, topics: Sequence[str]) -> 
 
 
 def trim_removed(tables: RouteTables, events: Iterable[Event]) -> Iterator[None]:
-    """Take the topics of removed broker names out of the index, slice by slice."""
+    """Take the topics of removed broker names out of the index, incrementally."""
     for event in events:
         if isinstance(event, BrokerNameRemoved):
             yield from trim_index(tables, event.broker_name, list(event.before))
@@ -249,10 +249,10 @@ def _end_orphaned_mappings(edit: Edit, topic: str) -> None:
 
 
 def is_orphan(tables: RouteTables, topic: str, *broker_names: str) -> bool:
-    """Whether mappings of a topic by these names belong to nobody.
+    """Whether no broker can use the mappings of a topic by these names any more.
 
-    A name without group keeps its logical queues while others have the topic. A name with a group may get the
-    row of the topic with the next part of a split registration.
+    A name without group keeps its logical queues while other names have the topic. A name with a group may
+    get the row of the topic with the next part of a split registration.
     """
     return tables.broker_addr_table.keys().isdisjoint(broker_names) and not tables.rows_of(topic)
 
@@ -263,7 +263,7 @@ def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr
     if not group.enable_acting_master:
         return
     if min(left) > MASTER_ID:
-        edit.change_rows(name, without_write)  # nobody may write while a slave acts as master
+        edit.change_rows(name, without_write)  # no client may write while a slave acts as master
     if tables.rules.notify_min_broker_id_changed and min(group.broker_addrs) != min(left):
         edit.apply(
             MinBrokerIdChanged(

@@ -1,7 +1,7 @@
 """The rows of an earlier boot come back at once, before the first request (docs/decisions/0020).
 
-A restored registration begins a generation of this boot and has no connection: a 104, its expiry or its own
-registration ends it. The time when it was last heard is kept, so it expires as if there had been no restart.
+A restored registration starts a generation of this boot and has no connection: a 104, its expiry or its own
+registration ends it. It keeps the time of its last refresh, so it expires as if there had been no restart.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -34,9 +34,9 @@ class RestoreRoutes(OneStep, Struct, frozen=True):
     """Fills empty tables with the rows of an earlier boot."""
 
     source: RouteTables
-    """The tables of the earlier boot; nobody changes them any more."""
+    """The tables of the earlier boot; no code changes them any more."""
     idle_ms: Mapping[BrokerKey, int]
-    """Each live registration -> ms since it was last heard."""
+    """Each live registration -> ms since its last refresh."""
     cause: Cause = Cause.RESTORED
     remote_addr: str | None = None
 

@@ -1,4 +1,4 @@
-"""Rows of the topic tables: made, shared, with another permission; and copies of tables made in slices."""
+"""Rows of the topic tables: made, shared, with another permission; and incremental copies of tables."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -25,13 +25,13 @@ __all__ = [
 READ_WRITE = Perm.READ | Perm.WRITE
 
 MAX_SHARED_ROWS = 65_536
-"""Shared rows that are kept. Real clusters have dozens. If a peer makes up this many, all are dropped."""
+"""Most shared rows kept. Real clusters have dozens. If a peer makes up this many, the server drops all."""
 
 CHANGED_SLICE = 10_000
 """Rows changed in one slice: about a millisecond."""
 
 COPIED_SLICE = 50_000
-"""Rows copied in one slice, where nothing is looked at: about a millisecond."""
+"""Rows copied in one slice, without a look at them: about a millisecond."""
 
 _shared_rows: dict[tuple[QueueSpec, QueueSpec], TopicRow] = {}
 
@@ -48,12 +48,12 @@ def make_row(effective: QueueSpec, registered: QueueSpec) -> TopicRow:
 
 
 class RowsBySpec:
-    """Rows by the identity of what was registered: bodies share specs, so nearly every row is known."""
+    """Rows by the identity of their registered spec: bodies share specs, so nearly every row is cached."""
 
     __slots__ = ("_rows", "_specs", "_strip_write")
 
     def __init__(self, *, strip_write: bool) -> None:
-        """Begin with nothing; `strip_write`: the rows are without the write bit in effect."""
+        """Start empty; with `strip_write`, the rows are without the write bit in effect."""
         self._strip_write = strip_write
         self._rows: dict[int, TopicRow] = {}
         self._specs: dict[int, QueueSpec] = {}
@@ -79,11 +79,11 @@ class RowsBySpec:
 
 
 ROWS_BY_SPEC = {strip: RowsBySpec(strip_write=strip) for strip in (False, True)}
-"""Those of all registrations: with the write bit as it was registered, and without."""
+"""The rows of all registrations: with the write bit as registered, and without."""
 
 
 def with_perm(row: TopicRow, perm: int) -> TopicRow:
-    """The row with another permission in effect; what was registered stays."""
+    """The row with another permission in effect; the registered permission stays."""
     return make_row(structs.replace(row.effective, perm=int(perm)), row.registered)
 
 
@@ -93,12 +93,12 @@ def without_write(row: TopicRow) -> TopicRow:
 
 
 def changed_rows(rows: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]) -> dict[str, TopicRow]:
-    """The rows that `change` makes different, in their new form; it is called once for each shared row."""
+    """The rows that `change` makes different, in their new form; it runs once for each shared row."""
     return _changed(rows.items(), change, {})
 
 
 class ChangedTable:
-    """A topic table whose rows are changed in slices, beside the one in use."""
+    """A topic table whose rows change incrementally, beside the one in use."""
 
     __slots__ = ("after", "before", "changed")
 
@@ -124,7 +124,7 @@ class ChangedTable:
 
 
 class TableCopies:
-    """Copies of topic tables, made in slices before the commit that changes and uses them."""
+    """Copies of topic tables, made incrementally before the commit that changes and uses them."""
 
     __slots__ = ("_copies",)
 

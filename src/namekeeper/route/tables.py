@@ -1,8 +1,8 @@
 """The route tables: their content, and the only code that changes it (docs/decisions/0004).
 
 The rules (`registration.py`, `removal.py`, `topics.py`) read the tables and describe each change as an event;
-`RouteTables.apply` changes the rows. The journal's events applied to empty tables therefore give the same
-tables, by the same code. Everything runs on one event loop, without locks.
+`RouteTables.apply` changes the rows. So the same code makes the same tables from the events of the journal,
+applied to empty tables. All of it runs on one event loop, without locks.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -60,8 +60,8 @@ class RouteRules(Struct, frozen=True):
 class RouteTables:
     """The five tables and the static-topic mappings (protocol.md 4.1), with the indexes over them.
 
-    The attributes are read-only views: `apply` changes rows, `index_topics` and `unindex_topics` the index,
-    and `note_arrival`, `remember_body` and `forget_bodies` what is kept beside a live registration.
+    The attributes are read-only views. `apply` changes rows, and `index_topics` and `unindex_topics` change
+    the index. `note_arrival`, `remember_body` and `forget_bodies` change the data beside a live registration.
     """
 
     def __init__(self, rules: RouteRules | None = None) -> None:
@@ -81,7 +81,7 @@ class RouteTables:
         self._filter_servers: dict[BrokerKey, tuple[str, ...]] = {}
         self._mappings: dict[str, Mapping[str, TopicQueueMappingInfo]] = {}
         self.topic_queue_table: Mapping[str, Mapping[str, TopicRow]] = MappingProxyType(self._topics_by_name)
-        """Broker name -> topic -> row. Nobody changes a table of a name: an event brings a new one."""
+        """Broker name -> topic -> row. No code changes a table of a name: an event brings a new one."""
         self.topic_index = TopicIndex()
         self.broker_addr_table: Mapping[str, BrokerData] = MappingProxyType(self._groups)
         self.cluster_addr_table: Mapping[str, AbstractSet[str]] = MappingProxyType(self._clusters)
@@ -92,11 +92,11 @@ class RouteTables:
         )
         """Topic -> broker name -> mapping."""
         self._mapped_topics: dict[str, dict[str, None]] = {}
-        """Broker name -> topics of whose mappings it has a part."""
+        """Broker name -> static topics with a mapping part of this name."""
         self.gen = 0
         """The newest generation: one counter for all registrations of this boot."""
         self.on_change: Callable[[Event], None] = _nothing
-        """Called with each event that changed a row that is shown to clients, right after it was applied."""
+        """Called with each event that changed a row that clients see, right after `apply` applied it."""
         self._appliers: dict[type, Callable[[Any], None]] = {
             BrokerLiveGone: self._remove_live,
             BrokerGroupChanged: self._put_group,
@@ -116,7 +116,7 @@ class RouteTables:
         return self._topics_by_name.get(broker_name, NO_TOPICS)
 
     def mapped_topics_of(self, broker_name: str) -> list[str]:
-        """Static topics of whose mappings a broker name has a part."""
+        """Static topics with a mapping part of this broker name."""
         return list(self._mapped_topics.get(broker_name, ()))
 
     def rows_of(self, topic: str) -> list[tuple[str, TopicRow]]:
@@ -154,14 +154,14 @@ class RouteTables:
         *,
         updates_index: bool = True,
     ) -> None:
-        """Make the row that `event` names what it says.
+        """Change one row to the content of `event`.
 
         Args:
-            event: what a row is now; an event that describes no row is ignored.
-            channel: on a running server, the connection that a `BrokerLiveChanged` came over.
-            now: on a running server, the time at which a broker was heard.
-            updates_index: whether to bring the topic index in step with the topics of the event. False if
-                the caller does it in slices, or if the set of topics stays the same: then the change of
+            event: a row as it is now; an event that describes no row is ignored.
+            channel: on a running server, the connection of a `BrokerLiveChanged`.
+            now: on a running server, the time of a broker's refresh.
+            updates_index: whether to bring the topic index in step with the topics of the event. False if the
+                caller does it incrementally, or if the set of topics stays the same: then the change of
                 100,000 topics is the swap of one pointer.
         """
         if isinstance(event, BrokerHeard):
@@ -184,11 +184,11 @@ class RouteTables:
         self.on_change(event)
 
     def index_topics(self, topics: Iterable[str], broker_name: str) -> list[str]:
-        """Enter `topics` into the index, ahead of their rows; returns each as the one string that it has."""
+        """Enter `topics` into the index, ahead of their rows; return each as the index's string."""
         return self.topic_index.add(topics, broker_name)
 
     def unindex_topics(self, topics: Iterable[str], broker_name: str) -> None:
-        """Take topics out of the index that `broker_name` does not have any more, or never got."""
+        """Take topics out of the index that `broker_name` has lost or never got."""
         self.topic_index.discard(topics, broker_name)
 
     def note_arrival(self, key: BrokerKey, now: Now) -> None:
@@ -275,7 +275,7 @@ class RouteTables:
             self._mapped_topics.pop(event.broker_name, None)
 
     def _put_filter_servers(self, event: FilterServersChanged) -> None:
-        """Store them; a body with other filter servers is not what was applied any more."""
+        """Store the filter servers, and forget applied bodies: they had other filter servers."""
         key = (event.cluster_name, event.broker_addr)
         self.other_rows += len(event.filter_servers) - len(self._filter_servers.get(key, ()))
         if event.filter_servers:
@@ -288,7 +288,7 @@ class RouteTables:
 
 
 def rows_of_mapping(mapping: TopicQueueMappingInfo | None) -> int:
-    """How many rows a mapping counts for, where rows are limited."""
+    """Number of rows that a mapping counts for, where rows are limited."""
     return 0 if mapping is None else 1 + len(mapping.curr_id_map)
 
 

@@ -1,4 +1,4 @@
-"""Which live broker a request of another host would take over, end or keep alive (protectBrokerNames)."""
+"""The live broker that a request of another host would replace, end or refresh (protectBrokerNames)."""
 
 from collections.abc import Iterable
 
@@ -14,11 +14,11 @@ __all__ = ["Claimant", "may_refresh", "taken_over", "unregistered"]
 
 
 class Claimant(Struct, frozen=True):
-    """Who sent a request, to be compared with the owners of live brokers."""
+    """The sender of a request, to be compared with the owners of live brokers."""
 
     channel: Channel
     owner: Owner
-    """What its connection proves, and the user of that request."""
+    """The identity that its connection proves, and the user of that request."""
 
 
 def taken_over(tables: RouteTables, header: RegisterBrokerHeader, sender: Claimant | None) -> str:
@@ -73,10 +73,10 @@ def _of_another_host(tables: RouteTables, brokers: Iterable[BrokerLiveInfo], sen
 
 
 def _is_of_another_host(live: BrokerLiveInfo, sender: Claimant) -> bool:
-    """Whether a live broker belongs to somebody else, by host, user and certificate.
+    """Whether a live broker has another owner, by host, user and certificate.
 
-    A restored broker has no connection and keeps its owner until it expires. One whose connection is closed
-    is about to end, so any host may register it.
+    A restored broker has no connection and keeps its owner until it expires. A broker with a closed
+    connection is about to end, so any host may register it.
     """
     own = live.channel
     owner = live.owner if own is None else structs.replace(live.owner, host=own.host)

@@ -1,13 +1,15 @@
-"""Which broker names may have a topic: an index beside the topic tables. It lacks no name that has the topic.
+"""The broker names that may have a topic: an index beside the topic tables that misses no such name.
 
 A registration enters its topics before its rows become visible, and a removal takes them out after its rows
 are gone. So a name in the index only *may* have the topic: every reader looks up the row in the current table
 of the name. Only `RouteTables` changes the index.
 
 Broker names are bits of a number for each topic: one of 300 names added to 10,000 topics sets 10,000 bits,
-where tuples of names would be copied 10,000 times. Topics lie in many small dicts: one dict of three million
-would stop everything for 400 ms whenever it grows. Dicts double, so the largest has twice the topics of the
-smallest: dicts of one size would all grow within the same few registrations.
+where tuples of names would be copied 10,000 times.
+
+Topics lie in many small dicts: one dict of three million would stop the server for 400 ms whenever it grows.
+Dicts double, so the largest has twice the topics of the smallest: dicts of one size would all grow within the
+same few registrations.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +20,7 @@ from msgspec import Struct
 __all__ = ["TopicIndex"]
 
 SHARDS = 64
-"""A shard of three million topics grows in some 6 ms."""
+"""A shard of three million topics grows in about 6 ms."""
 SLOTS = sum(range(SHARDS, 2 * SHARDS))
 """Hashes modulo this number belong to shards: 64 of them to the first, 65 to the next, 127 to the last."""
 
@@ -58,12 +60,12 @@ class TopicIndex:
         return chain.from_iterable(self._shards)
 
     def shards(self) -> Iterator[tuple[str, ...]]:
-        """Topics, shard by shard; each is copied when it is needed, so changes in between do no harm."""
+        """Topics, shard by shard; each copy is made on demand, so changes in between do no harm."""
         return map(tuple, self._shards)
 
     @property
     def name_count(self) -> int:
-        """How many broker names may have topics."""
+        """Number of broker names that may have topics."""
         return len(self._counts)
 
     def names(self, topic: str) -> tuple[str, ...]:
@@ -75,7 +77,7 @@ class TopicIndex:
         return self._names_by_mask.get(mask) or self._names_of(mask)
 
     def some_name(self, topic: str) -> str | None:
-        """Any of `names`, found in no time however many there are; None if there is none."""
+        """Any of `names`, found in constant time; None if there is none."""
         entry = self._slots[hash(topic) % SLOTS].get(topic)
         if entry is None:
             return None
@@ -83,7 +85,7 @@ class TopicIndex:
         return self._names[(mask & -mask).bit_length() - 1]
 
     def add(self, topics: Iterable[str], broker_name: str) -> list[str]:
-        """Enter that `broker_name` may have `topics`; return each as the one string that all tables use."""
+        """Note that `broker_name` may have `topics`; return each as the one string that all tables use."""
         slots = self._slots
         bit = self._bit_by_name.get(broker_name) or self._new_bit(broker_name)
         shared = []
@@ -102,7 +104,7 @@ class TopicIndex:
         return shared
 
     def discard(self, topics: Iterable[str], broker_name: str) -> None:
-        """Enter that `broker_name` does not have `topics`."""
+        """Note that `broker_name` does not have `topics`."""
         bit = self._bit_by_name.get(broker_name, 0)
         gone = 0
         for topic in topics:

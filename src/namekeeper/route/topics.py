@@ -1,7 +1,8 @@
 """Changes of single topics and of permissions: 205, 216, 217, 327 (protocol.md 2.4, 2.6, 2.12).
 
-A topic table of a broker name may have 100,000 rows, and each change makes a new table. So the new tables are
-made before the commit, in slices: other requests are served in between (docs/decisions/0003).
+A topic table of a broker name may have 100,000 rows, and each change makes a new table. So the build makes
+the new tables incrementally before the commit, and the server handles other requests in between
+(docs/decisions/0003).
 """
 
 from collections.abc import Collection, Iterator
@@ -28,14 +29,14 @@ class _NothingLeft:
     __slots__ = ()
 
     def clean_up(self, tables: RouteTables, applied: Applied[Any]) -> Iterator[None]:
-        """No slices."""
+        """Return no slices."""
         return iter(())
 
 
 class ChangeWritePerm(_NothingLeft, Struct):
     """WIPE_WRITE_PERM_OF_BROKER (205) or ADD_WRITE_PERM_OF_BROKER (327), in effect only.
 
-    What was registered stays: an unchanged registration leaves the permission as it was made here, a changed
+    The registered permission stays: an unchanged registration leaves the new permission in effect, a changed
     one overwrites it. The result is the number of topics that the broker name has.
     """
 
@@ -57,7 +58,7 @@ class ChangeWritePerm(_NothingLeft, Struct):
         return table.build(change)
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[int]:
-        """Replace the table of the name; nobody changed it since `build`, as changes of a name wait."""
+        """Replace the table of the name: it is unchanged since `build`, as changes of a name wait."""
         edit, table = Edit(tables, now), self.table
         assert table is not None
         if table.changed:
@@ -84,7 +85,7 @@ class DeleteTopic(_NothingLeft, Struct):
         return names
 
     def build(self, tables: RouteTables) -> Iterator[None]:
-        """Copy the tables that have the topic now; one that gets it meanwhile is copied in the commit."""
+        """Copy the tables that have the topic now; the commit copies one that gets it meanwhile."""
         return self.copies.make(tables, sorted(self.touches(tables)))
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
@@ -103,8 +104,8 @@ class DeleteTopic(_NothingLeft, Struct):
 class RegisterTopic(_NothingLeft, Struct):
     """REGISTER_TOPIC_IN_NAMESRV (217): queues of one topic, each on a broker name that must have a group.
 
-    The first name without a group ends it: what came before stays if the topic existed, and nothing does if
-    it was new (protocol.md 2.12). Of several entries of one name the last one counts.
+    The first name without a group ends the change: earlier entries stay if the topic existed, and none stays
+    if it was new (protocol.md 2.12). Of several entries of one name the last one counts.
     """
 
     topic: str
@@ -119,12 +120,12 @@ class RegisterTopic(_NothingLeft, Struct):
         return {broker_name for broker_name, _ in self.queues}
 
     def build(self, tables: RouteTables) -> Iterator[None]:
-        """Copy the tables whose row of the topic will be another one."""
+        """Copy the tables whose row of the topic will change."""
         names = [name for name, row in self._rows(tables).items() if self._differs(tables, name, row)]
         return self.copies.make(tables, names)
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
-        """Set what is registered and what is in effect alike."""
+        """Set the registered queues and the queues in effect alike."""
         edit = Edit(tables, now)
         rows = self._rows(tables)
         if len(rows) < len(self.touches(tables)) and not tables.rows_of(self.topic):
@@ -148,5 +149,5 @@ class RegisterTopic(_NothingLeft, Struct):
 
 
 def _read_write(row: TopicRow) -> TopicRow:
-    """Exactly read and write, whatever it was: the inherit bit is lost, as in Java (trap T31)."""
+    """Set exactly read and write: the inherit bit is lost, as in Java (trap T31)."""
     return with_perm(row, READ_WRITE)

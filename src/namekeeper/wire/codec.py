@@ -27,7 +27,7 @@ _JSON = SerializeType.JSON
 _LANGUAGE = ANSWER_LANGUAGE.encode()
 BARE_SUCCESS_HEAD = b'{"code":0,"flag":%d,"language":"%b","opaque":' % (RESPONSE_FLAG, _LANGUAGE)
 BARE_SUCCESS_TAIL = b',"serializeTypeCurrentRPC":"JSON","version":%d}' % OUR_VERSION
-"""Header, around the opaque, of an answer with neither remark nor ext fields: what look-ups get."""
+"""Header, around the opaque, of an answer with neither remark nor ext fields, as lookups get it."""
 
 _BARE_SUCCESS = BARE_SUCCESS_HEAD + b"%d" + BARE_SUCCESS_TAIL
 

@@ -12,8 +12,8 @@ _NUMBERS = (inspect.IntType, inspect.FloatType, inspect.BoolType)
 def coerce(value: object, as_type: type) -> object:
     """Return `value` in a form that `msgspec.convert` accepts for `as_type` wherever fastjson would.
 
-    Numbers and booleans become strings where a string is needed. `null` and `""` are left out where a number
-    is needed, and `null` wherever it isn't allowed, so that the default is used.
+    Numbers and booleans become strings where a string is needed. Members are left out, so that they get their
+    default: `null` and `""` where a number is needed, and `null` wherever it isn't allowed.
     """
     return _coerce(value, inspect.type_info(as_type))
 

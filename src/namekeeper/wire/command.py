@@ -23,7 +23,7 @@ RESPONSE_FLAG = 1
 ONEWAY_FLAG = 2
 
 ZONE_MODE = "__ZONE_MODE"
-"""Ext field of a look-up whose answer is narrowed to a zone (protocol.md 2.1.1)."""
+"""Ext field of a lookup whose answer is narrowed to a zone (protocol.md 2.1.1)."""
 
 OUR_VERSION = 513
 """Our version in headers: 5.5.0 (protocol.md 1.9)."""
@@ -59,7 +59,7 @@ class RemotingCommand(Struct, gc=False, rename=_WIRE_NAMES):
     ext_fields: dict[str, str] | None = None
     body: Annotated[bytes, Meta(max_length=0)] = b""
     header: Annotated[bytes, Meta(max_length=0)] = b""
-    """The JSON header as it came, if the look-up cache may learn it (see `RequestReader`); else empty."""
+    """The JSON header as it came, if the lookup cache may add it (see `RequestReader`); else empty."""
 
     @property
     def is_response(self) -> bool:

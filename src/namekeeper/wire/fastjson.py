@@ -46,7 +46,7 @@ They are the queues of static topics, of which a broker has hundreds, not hundre
 T = TypeVar("T")
 
 _STRICT_ERRORS = (ValueError, RecursionError)
-"""What msgspec raises: its own errors and UnicodeDecodeError are ValueErrors."""
+"""Errors of msgspec: its own and UnicodeDecodeError are ValueErrors."""
 
 _BARE_KEY = re.compile(rb"[{,]\s*+(-?[0-9]++)\s*+:")
 _CUT = re.compile(rb'[^\s0-9:"\\-]')
@@ -70,7 +70,7 @@ def decode(data: bytes, as_type: type[T], /) -> T:
 
 
 def decode_in_slices(data: bytes, as_type: type[T], /) -> Generator[None, None, T]:
-    """Do what `decode` does; yields wherever a turn of the loop may end, for standard JSON never."""
+    """Decode as `decode` does; yields wherever an event-loop iteration may end, for standard JSON never."""
     decoder = _decoder(as_type)
     value: T
     try:

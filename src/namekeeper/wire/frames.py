@@ -12,7 +12,7 @@ DEFAULT_MAX_FRAME_BYTES = 16_777_216
 
 MAX_HEADER_BYTES = 1_048_576
 """Java has no limit but the frame's. Headers have hundreds of bytes; the longest hold a KV value. This many
-bytes of ext fields take some 30 ms of the event loop, sixteen times as many would stop it for half a second.
+bytes of ext fields take about 30 ms of the event loop, sixteen times as many would stop it for half a second.
 """
 
 _SMALL_CHUNK_BYTES = 4_096
@@ -22,8 +22,8 @@ _LARGE_FRAME_BYTES = 1_048_576
 """A body of this size is gathered, too: of hundreds of pieces, some would keep the heap large."""
 
 _UNCLAIMED_BYTES = 262_144
-"""What comes in one read, before a connection has had to ask for room: nothing more is set aside for a frame
-that only announces its size."""
+"""Bytes of one read, before a connection had to request room. No more is reserved for a frame that only
+announces its size."""
 
 _LENGTH = Struct(">i").unpack_from
 _PREFIX = Struct(">iI").unpack_from
@@ -53,8 +53,9 @@ class FrameDecoder:
         self._chunks: list[bytes | bytearray] = []
         self._wanted = 0
         self._head = _JSON, b""
+        """Type of the header of a large frame, and the header."""
         self._body: BytesIO | None = None
-        """Of a large frame: type of its header and the header, and what there is of its body."""
+        """Received part of the body of a large frame; None while no large frame arrives."""
         self.failure = ""
         """Why this decoder returns nothing more after a broken frame; empty if there was none.
 
@@ -96,7 +97,7 @@ class FrameDecoder:
         return frames
 
     def _with_buffered(self, data: bytes) -> bytes | memoryview:
-        """Return all bytes from the begin of the incomplete frame; nothing while it stays incomplete."""
+        """Return all bytes from the start of the incomplete frame; nothing while it stays incomplete."""
         if self.failure:
             return b""
         self._keep(data)

@@ -14,7 +14,7 @@ from namekeeper.wire.fastjson import DialectError, loads
 __all__ = ["STRICT_ERRORS", "decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
 
 STRICT_ERRORS = (ValueError, RecursionError)
-"""What `decode_strictly` raises; msgspec's errors and UnicodeDecodeError are ValueErrors."""
+"""Errors of `decode_strictly`; msgspec's and UnicodeDecodeError are ValueErrors."""
 
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 _MAX_NUMBER_CHARS = 32
@@ -70,9 +70,9 @@ def decode_json_header(header: bytes) -> RemotingCommand:
 def decode_leniently(header: bytes) -> RemotingCommand:
     """Read a header as leniently as the most lenient Java server (protocol.md 1.11).
 
-    Values become what fastjson 2 makes of them: numbers and strings become each other, fractions are cut off,
-    objects and arrays become the text of their JSON, `null` is what a missing member gives, `null` ext fields
-    are left out, languages come by ordinal too, unknown languages are None.
+    Values become what fastjson 2 makes of them. Numbers and strings become each other, fractions are cut
+    off, and objects and arrays become the text of their JSON. `null` counts as a missing member, and `null`
+    ext fields are left out. Languages come by ordinal too; unknown languages are None.
     """
     try:
         members = loads(header)

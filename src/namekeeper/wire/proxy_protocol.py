@@ -29,7 +29,7 @@ _FAMILIES: dict[bytes, type[IPv4Address] | type[IPv6Address]] = {b"TCP4": IPv4Ad
 
 
 class ProxyHeader(Struct, frozen=True):
-    """What a proxy says about a connection."""
+    """The header of a proxy about a connection."""
 
     source_addr: tuple[str, int] | None
     """Host and port of the client; None if the proxy speaks for itself or can't say."""
@@ -76,9 +76,18 @@ def _parse_v1(prefix: bytes) -> ProxyHeader | NeedMore:
 
 def _host(word: bytes, family: type[IPv4Address] | type[IPv6Address]) -> str:
     try:
-        return str(family(word.decode("ascii")))
+        return _text(family(word.decode("ascii")))
     except (AddressValueError, UnicodeDecodeError):
         raise ProtocolError("bad PROXY header: not an address") from None
+
+
+def _text(address: IPv4Address | IPv6Address) -> str:
+    """The address; one of IPv4 that IPv6 wraps is the same host as without it, and is written like that.
+
+    A proxy with a socket for both wraps it, and another proxy does not.
+    """
+    unwrapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(unwrapped or address)
 
 
 def _port(word: bytes) -> int:
@@ -110,5 +119,5 @@ def _source(kind: int, addresses: bytes) -> tuple[str, int] | None:
     if family == 1:
         return str(IPv4Address(addresses[:4])), int.from_bytes(addresses[8:10], "big")
     if family == 2:
-        return str(IPv6Address(addresses[:16])), int.from_bytes(addresses[32:34], "big")
+        return _text(IPv6Address(addresses[:16])), int.from_bytes(addresses[32:34], "big")
     return None

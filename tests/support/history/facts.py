@@ -10,7 +10,7 @@ from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.table import Table
 from tests.support.history.oracle import complete_changes
 
-__all__ = ["fact_tables"]
+__all__ = ["ABSENT", "NULLABLE", "fact_tables"]
 
 TYPES = {
     "string": pa.string(),
@@ -24,7 +24,15 @@ TYPES = {
     "map<string,string>": pa.map_(pa.string(), pa.string()),
 }
 ABSENT = {"boolean": False, "bigint": 0, "array<string>": [], "array<bigint>": [], "map<string,string>": {}}
-NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_alive_ts", "previous_boot", "previous_seq"}
+NULLABLE = {
+    "checkpoint",
+    "data_version",
+    "last_seen",
+    "previous_alive_ts",
+    "previous_boot",
+    "previous_seq",
+    "window_ms",
+}
 
 
 def fact_tables(records: Iterable[dict[str, Any]], load_id: int = 1) -> dict[str, pa.Table]:

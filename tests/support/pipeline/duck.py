@@ -8,12 +8,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from namekeeper.pipeline.answers.warehouse import any_table
 from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.plan import NewRecords, RecomputeRange
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest
+from namekeeper.pipeline.store.parquet_store import ParquetReader
 from namekeeper.pipeline.table import Table, names_in
 from tests.support.history.facts import fact_tables
 
@@ -58,6 +60,22 @@ class Duck:
             columns = ", ".join(f'"{column}"' for column in table.column_names)
             self._connection.execute(f"INSERT INTO stored_{name} SELECT {columns} FROM arrived")
             self._connection.unregister("arrived")
+        return self._new_records()
+
+    def read(self, reader: ParquetReader, tables: Iterable[str]) -> list[NewRecords]:
+        """Take tables from the files of a warehouse, as one load; returns what is new."""
+        self.load_id += 1
+        for table in map(any_table, tables):
+            if paths := [f"{reader.folder.path}/{path}" for path in reader.paths(table)]:
+                one_load = f"REPLACE ({self.load_id} AS load_id)" if table.name in FACTS else ""
+                self._connection.execute(
+                    f"INSERT INTO stored_{table.name} BY NAME SELECT * {one_load}"
+                    " FROM read_parquet(?, hive_partitioning = false, union_by_name = true)",
+                    [paths],
+                )
+        return self._new_records()
+
+    def _new_records(self) -> list[NewRecords]:
         found = self._connection.execute(
             "SELECT namesrv, boot, min(seq), max(seq), min(ts) FROM stored_events WHERE load_id = ?"
             " GROUP BY namesrv, boot",

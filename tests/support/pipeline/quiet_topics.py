@@ -44,7 +44,7 @@ _POSITION_DDL = (
 )
 _RECORDED_DDL = (
     "namesrv string, boot bigint, seq bigint, place bigint, checkpoint bigint, cause string, peer string,"
-    " broker_name string"
+    " window_ms bigint, broker_name string"
 )
 _ROW_DDL = (
     f"{_RECORDED_DDL}, topic string, read_queue_nums int, write_queue_nums int, perm int, topic_sys_flag int,"
@@ -90,14 +90,14 @@ class QuietServer:
         self._span = position
         self._open = [(position, self._now)]
         for number, (key, values) in enumerate(sorted(self._held.items()), 1):
-            recorded = self._namesrv, self._boot, position + number, position, position, None, None
+            recorded = self._namesrv, self._boot, position + number, position, position, None, None, None
             self.rows.append((*recorded, key[0], key[1], *values, False))
         self._position += len(self._held) + 1
 
     def _recorded(self) -> tuple[Any, ...]:
         position = self._next()
         self._open.append((position, self._now))
-        return self._namesrv, self._boot, position, position, None, "register_broker", "10.0.0.1:4711"
+        return self._namesrv, self._boot, position, position, None, "register_broker", "10.0.0.1:4711", None
 
     def _change(self) -> None:
         key = self._rng.choice(_BROKER_NAMES), self._rng.choice(_TOPICS)

@@ -42,9 +42,9 @@ def drifts_of(servers: list[str]) -> dict[str, Drifts]:
     duck.put(
         "observed_topic",
         "namesrv string, cluster string, broker_name string, topic string, seen string, uncorrected_from bigint,"
-        " uncorrected_to bigint, valid_from bigint, valid_to bigint",
+        " uncorrected_to bigint, valid_from bigint, valid_to bigint, from_window_ms bigint, to_window_ms bigint",
         [
-            (server, "c", "broker-1", topic, seen, start, end, start, end)
+            (server, "c", "broker-1", topic, seen, start, end, start, end, None, None)
             for topic, views in VIEWS.items()
             for server, seen, start, end in views
             if server in servers

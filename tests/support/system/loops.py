@@ -5,14 +5,43 @@ import selectors
 from typing import Any
 
 import pytest
+import uvloop
 
-__all__ = ["both_loops", "virtual_time"]
+__all__ = ["CHECKED", "CheckedUvloop", "both_loops", "virtual_time"]
+
+
+class _Checked:
+    """Have a loop in debug mode check its calls, without notes of the stack that made each future and callback.
+
+    The notes are made wherever `get_debug` is true. With them, tests of a server take much more of a processor.
+    """
+
+    def get_debug(self) -> bool:
+        """Make no notes; the checks ask no method."""
+        return False
+
+
+class CheckedLoop(_Checked, asyncio.SelectorEventLoop):
+    """The loop of asyncio, also by name: a server states its loop by the module."""
+
+    __module__ = asyncio.SelectorEventLoop.__module__
+
+
+class CheckedUvloop(_Checked, uvloop.Loop):  # type: ignore[misc]  # the types that it states are not asyncio's
+    """The loop of uvloop, also by name."""
+
+    __module__ = uvloop.Loop.__module__
+
+
+CHECKED: tuple[str, dict[str, Any]] = ("asyncio", {"debug": True, "loop_factory": CheckedLoop})
+"""What anyio runs an async test on."""
+
 
 both_loops = pytest.mark.parametrize(
     "anyio_backend",
     [
-        pytest.param(("asyncio", {"debug": True}), id="asyncio"),
-        pytest.param(("asyncio", {"debug": True, "use_uvloop": True}), id="uvloop"),
+        pytest.param(CHECKED, id="asyncio"),
+        pytest.param(("asyncio", {"debug": True, "loop_factory": CheckedUvloop}), id="uvloop"),
     ],
 )
 """Run an async test on asyncio's own loop and on uvloop: their transports differ in corners."""
@@ -30,7 +59,7 @@ class _Jumping(selectors.DefaultSelector):
         return found
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+class VirtualLoop(CheckedLoop):
     """A loop whose time passes only when nothing is left to do: a busy machine makes nothing late."""
 
     def __init__(self) -> None:

@@ -87,12 +87,13 @@ class MemoryTransport(asyncio.Transport):
     def read_everything(self) -> None:
         """The peer reads what waited, and goes on reading."""
         self.peer_reads = True
+        was_flushing = self.is_closed and bool(self.buffer)
         self.writes += self.buffer
         self.buffer.clear()
         if self._is_paused:
             self._is_paused = False
             self.protocol.resume_writing()
-        if self.is_closed and not self.is_aborted:
+        if was_flushing:
             asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
 
     def end_of_stream(self) -> None:

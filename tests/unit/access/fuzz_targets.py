@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from itertools import product
 
-from namekeeper.access.explain import AccessCase, explain
-from namekeeper.access.keys_file import parse_keys_file
 from namekeeper.access.names import names_in
 from namekeeper.access.peer import Peer, peer_at
 from namekeeper.access.request_class import CLASSES
-from namekeeper.access.rules_file import parse_access_file
+from namekeeper.access.rules import AccessCase, explain
+from namekeeper.access.rules_file import parse_access_file, parse_keys_file
 from namekeeper.access.signature import signer_of
 from namekeeper.errors import ConfigError, ProtocolError
 from namekeeper.wire.json_header import decode_json_header

@@ -4,9 +4,9 @@ from ipaddress import ip_address
 
 import pytest
 
-from namekeeper.access.explain import HOLDS, AccessCase, explain
 from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer
+from namekeeper.access.rules import HOLDS, AccessCase, explain
 from namekeeper.access.rules_file import parse_access_file
 
 RULES = parse_access_file(

@@ -1,6 +1,6 @@
 import pytest
 
-from namekeeper.access.keys_file import parse_keys_file
+from namekeeper.access.rules_file import parse_keys_file
 from namekeeper.errors import ConfigError
 
 

@@ -1,6 +1,7 @@
 import pytest
 
-from namekeeper.access.names import NAMED, NO_NAMES, NameKind, Names, names_in
+from namekeeper.access.names import NAMED, NO_NAMES, Names, names_in
+from namekeeper.messages.catalogue import NameKind
 
 FIELDS = {
     "clusterName": "c", "cluster": "c2", "brokerName": "b", "topic": "t", "namespace": "n", "key": "k", "": "?",
@@ -21,7 +22,7 @@ FIELDS = {
 )
 def test_the_names_in_the_fields(codes: tuple[int, ...], names: Names):
     for code in codes:
-        assert names_in(code, {key: value for key, value in FIELDS.items() if key}) == names, code
+        assert names_in(code, FIELDS) == names, code
 
 
 def test_a_field_that_is_missing_or_empty_names_nothing():

@@ -2,11 +2,11 @@ from ipaddress import ip_network
 
 import pytest
 
-from namekeeper.access.names import NameKind
-from namekeeper.access.request_class import CLASSES, RequestClass, codes_of
+from namekeeper.access.request_class import CLASSES, codes_of
 from namekeeper.access.rules import AccessMode
 from namekeeper.access.rules_file import RULES_LIMIT, parse_access_file, parse_toml
 from namekeeper.errors import ConfigError
+from namekeeper.messages.catalogue import NameKind, RequestClass
 
 FULL = """
 mode = "enforce"

@@ -2,6 +2,7 @@ import pytest
 
 from namekeeper.access import signature
 from namekeeper.access.signature import ANONYMOUS, sign, signature_of, signer_of, user_of_key
+from tests.support.server.secrets import Untouchable, comparisons
 
 REGISTER = {
     "bodyCrc32": "817631384",
@@ -137,3 +138,21 @@ def test_a_wrong_signature_takes_as_long_whether_or_not_the_user_exists(monkeypa
         seen.append(list(hashed))
     assert len(seen[0]) == 2
     assert seen[0] == seen[1] == seen[2]
+
+
+WRONG = ["xxxxxxxx", "1234xxxx", "1234567x", "12345678x", "1"]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_key_is_compared_as_a_whole_with_each_key_however_much_of_it_is_right(wrong):
+    keys = {"one": (Untouchable("12345678"),), "two": (Untouchable("old"), Untouchable("12345670"))}
+    with comparisons() as compared:
+        assert user_of_key(wrong, keys) is None
+    assert compared == [(each, wrong.encode()) for each in (b"12345678", b"old", b"12345670")]
+
+
+def test_a_right_key_is_compared_with_the_keys_of_the_other_users_too():
+    keys = {"one": (Untouchable("12345678"),), "two": (Untouchable("old"), Untouchable("new"))}
+    with comparisons() as compared:
+        assert user_of_key("12345678", keys) == "one"
+    assert len(compared) == 3

@@ -147,6 +147,15 @@ def _delete_topic(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingC
     return answer()
 
 
+def _register_topic(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
+    rows = {row.broker_name: row for row in server.topics.get(fields["topic"], [])}
+    for row in bodies.decode_topic_route(body).queue_datas:
+        if row.broker_name in server.brokers:
+            rows[row.broker_name] = row
+    server.topics[fields["topic"]] = list(rows.values())
+    return answer()
+
+
 def _perm(field_name: str) -> Handler:
     def handler(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
         count = sum(
@@ -227,6 +236,7 @@ _HANDLERS: dict[RequestCode, Handler] = {
     RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: _with_flag(lambda flag: bool(flag & 2)),
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: _with_flag(lambda flag: flag & 3 == 2),
     RequestCode.DELETE_TOPIC_IN_NAMESRV: _delete_topic,
+    RequestCode.REGISTER_TOPIC_IN_NAMESRV: _register_topic,
     RequestCode.WIPE_WRITE_PERM_OF_BROKER: _perm("wipeTopicCount"),
     RequestCode.ADD_WRITE_PERM_OF_BROKER: _perm("addTopicCount"),
     RequestCode.PUT_KV_CONFIG: _put_kv,

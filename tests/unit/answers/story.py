@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from namekeeper.answers.collector import EvidenceCollector
-from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.evidence import Evidence, evidence_of
+from namekeeper.history.history import History
 from namekeeper.journal.contract.record import Access, UnknownTopicMinute
-from namekeeper.journal.reading.history import steps
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.journalled import JournalledServer
 from tests.support.java_model.values import Request
 from tests.support.journal.folder import read_records, write_journal
+from tests.support.journal.history import history_of
 
 __all__ = ["MINUTE", "Story"]
 
@@ -159,10 +159,11 @@ class Story:
         return self.now
 
     def evidence(self, topic: str = "T") -> Evidence:
-        collector = EvidenceCollector(self.journal.namesrv, topic)
-        for step in steps(read_records(self.journal.lines(), topic)):
-            collector.take(step)
-        return collector.result()
+        return evidence_of(self.history(topic, narrow=topic))
+
+    def history(self, about: str | None = None, *, narrow: str | None = None) -> History:
+        """The history of all its records, or without topic rows of other names."""
+        return history_of(self.journal.namesrv, read_records(self.journal.lines(), narrow), about)
 
     def folder(self, path: Path, per_segment: int = 1_000) -> str:
         return str(write_journal(path, self.journal.lines(), per_segment))

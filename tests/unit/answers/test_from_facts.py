@@ -2,8 +2,9 @@
 
 import pytest
 
-from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts, steps_from_facts
-from namekeeper.answers.row_changes import What
+from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts
+from namekeeper.history.rows import LiveKey, TopicKey, What
+from namekeeper.history.sources.warehouse import steps_from_facts
 from namekeeper.journal.contract.record import BrokerLive, TopicQueues
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Stopped
 
@@ -37,8 +38,8 @@ TABLES = {
     ],
     "complete_checkpoint": [{**NS, "begin_seq": 2, "from_ts": 102}],
     "loss": [{**NS, "first_seq": 7, "unknown_from": 106}],
-    "recorded_live": [live(3, 2)],
-    "recorded_topic": [topic(4, 2), topic(6, gone=True), {**topic(8), "namesrv": "another"}],
+    "recorded_broker_live": [live(3, 2)],
+    "recorded_topic_queues": [topic(4, 2), topic(6, gone=True), {**topic(8), "namesrv": "another"}],
     "name_server_period": [{"namesrv": "ns", "valid_from": 102, "valid_to": None, "state": "up", "boot": 5}],
     "lookup_in_vain": [{"namesrv": "ns", "minute": 60, "language": None, "client_version": None, "count": 2}],
     "refused_request": [
@@ -59,8 +60,7 @@ TABLES = {
 def test_steps_are_in_the_order_of_the_journal():
     found = steps_from_facts(TABLES, "ns")
     assert [type(step) for step in found] == [Seen, Began, CheckpointApplied, Changed, Lost, Stopped]
-    state = found[2].state
-    assert (state.tables.topics_of("b").keys(), len(state.tables.broker_live_table)) == ({"T"}, 1)
+    assert set(found[2].state.of) == {LiveKey("c", "a:1"), TopicKey("T", "b")}
     (record,) = found[3].records
     assert isinstance(record, TopicQueues)
     assert (record.rows, record.cause, record.peer) == ([("T",)], "register_broker", "p:1")
@@ -71,7 +71,7 @@ def test_what_is_before_the_base_is_left_out():
 
 
 def test_records_of_one_change_come_together():
-    rows = {"recorded_topic": [{**topic(4), "change": 3}], "recorded_live": [live(3)]}
+    rows = {"recorded_topic_queues": [{**topic(4), "change": 3}], "recorded_broker_live": [live(3)]}
     (found,) = steps_from_facts(rows, "ns")
     assert [type(record) for record in found.records] == [BrokerLive, TopicQueues]
     assert found.records[0].data_version == (0, 7, 1)
@@ -92,5 +92,5 @@ def test_changes_are_those_of_the_window():
 
 
 def test_a_data_version_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="unpack"):
-        steps_from_facts({"recorded_live": [{**live(3), "data_version": [1]}]}, "ns")
+    with pytest.raises(ValueError, match="data_version"):
+        steps_from_facts({"recorded_broker_live": [{**live(3), "data_version": [1]}]}, "ns")

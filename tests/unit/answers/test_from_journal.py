@@ -1,31 +1,32 @@
 """Answers straight from a folder: what is read, and that reading less gives the same."""
 
 import itertools
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from namekeeper.answers.collector import EvidenceCollector
-from namekeeper.answers.evidence import DAY_MS
+from namekeeper.answers.evidence import DAY_MS, evidence_of
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_journal import JournalFolder
-from namekeeper.answers.row_changes import RowChanges
 from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError
+from namekeeper.history.sources.journal import JournalSteps
 from namekeeper.journal.contract.blocks import Block
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.journal.reading.history import steps
+from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.journal.reading.replay import state_at
 from namekeeper.model.now import Now
 from tests.property.histories import random_history
 from tests.property.journalled import shown
 from tests.support.journal.checksums import with_new_checksums
 from tests.support.journal.folder import UUID8, read_records, write_journal
+from tests.support.journal.history import history_of
 from tests.unit.answers.story import Story
 
 
@@ -186,11 +187,8 @@ def test_skipping_many_at_a_time_gives_the_same(chance):
     server = random_history(chance, 80, clock_jumps=True)
     lines, skip = list(split_lines(iter(server.lines()))), frozenset({"server_alive", "kv", "config"})
 
-    def evidence_of(records):
-        collector = EvidenceCollector(server.namesrv, "T0")
-        for step in steps(records):
-            collector.take(step)
-        return collector.result()
+    def evidence(records):
+        return evidence_of(history_of(server.namesrv, records, "T0"))
 
     def of_boot(boot):
         return SegmentName(namesrv=server.namesrv, uuid8=UUID8, boot=boot, first_seq=1)
@@ -202,7 +200,7 @@ def test_skipping_many_at_a_time_gives_the_same(chance):
         record for boot, some in by_boot for record in reader.read([line for _, line in some], of_boot(boot))
     ]
     assert len(together) <= len(one_by_one)
-    assert evidence_of(together) == evidence_of(one_by_one)
+    assert evidence(together) == evidence(one_by_one)
 
 
 @given(st.randoms(use_true_random=True))
@@ -212,10 +210,8 @@ def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
     server = random_history(chance, 60)
     folder = write_journal(tmp_path_factory.mktemp("journal"), server.lines())
     for name in ("T0", 'T"2\\\n', "b0", "a0", "a0:1", "c0"):
-        whole = RowChanges(server.namesrv, name)
-        for step in steps(read_records(server.lines())):
-            whole.take(step)
-        assert JournalFolder(str(folder)).changes(name, 0, 2**62) == whole.result()
+        whole = history_of(server.namesrv, read_records(server.lines()), name)
+        assert JournalFolder(str(folder)).changes(name, 0, 2**62) == whole.changes()
 
 
 @given(st.randoms(use_true_random=True))
@@ -223,15 +219,12 @@ def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
 def test_passing_over_blocks_gives_the_same(tmp_path_factory, chance):
     """Whatever was lost, however the clock went, and wherever blocks and segments end."""
     server = random_history(chance, 80, clock_jumps=True)
-    collector = EvidenceCollector(server.namesrv, "T0")
-    for step in steps(read_records(server.lines())):
-        collector.take(step)
+    whole = evidence_of(history_of(server.namesrv, read_records(server.lines()), "T0"))
     block_bytes = chance.choice((100, 1_000, 10_000))
     folder = write_journal(
         tmp_path_factory.mktemp("journal"), server.lines(), chance.choice((20, 1_000)), block_bytes
     )
     found = JournalFolder(str(folder)).evidence("T0", None, 2**62)
-    whole = collector.result()
     assert found == whole
 
 
@@ -316,3 +309,25 @@ def test_without_a_time_it_is_now_if_the_name_server_runs(tmp_path):
         assert answered(last + 90_001) == last, "it has not been heard for too long"
     finally:
         release()
+
+
+def test_the_rows_of_the_end_take_no_memory_for_each_change_before_it(tmp_path):
+    """A change may have a hundred thousand rows: 44 of these took a gigabyte where the page began."""
+
+    def peak(changes: int) -> int:
+        story = Story()
+        story.registers(topics=tuple(f"T{number}" for number in range(300)))
+        for _ in range(changes):
+            story.wiped()
+            story.registers(topics=tuple(f"T{number}" for number in range(300)))
+        journal = JournalSteps(FoundJournal(story.folder(tmp_path / str(changes))))
+        tracemalloc.start()
+        try:
+            end = journal.end()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            assert end is not None
+            assert len(end.last_rows().of) >= 300
+
+    assert peak(32) < 2 * peak(4)

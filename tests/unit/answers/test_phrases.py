@@ -66,10 +66,19 @@ def test_who_made_a_row(cause, peer, text):
         ({"to_cause": "expired", "reason": "broker_name_removed"}, "b (a:1) expired, 2 min after it was last heard"),
         ({"to_cause": "expired", "valid_to": 8}, "b expired"),
         ({"to_cause": "a_later_one", "valid_to": 8}, "b is gone"),
+        (
+            {"to_cause": "observed", "reason": None},
+            "b did not have it any more: it was deleted, or registered without it",
+        ),
     ],
 )  # fmt: skip
 def test_how_a_row_ended(more, text):
     assert end_of_row(evidence(session()), route(**more)) == text
+
+
+def test_an_observer_does_not_know_when_a_broker_was_last_heard():
+    gone = route(to_cause="observed", reason="broker_name_removed")
+    assert end_of_row(evidence(session(reason="observed", idle_ms=0)), gone) == "b (a:1) is gone"
 
 
 def test_the_session_behind_a_row_ended_with_it():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.answers.source import JournalSource
+from namekeeper.answers.source import JournalAnswers
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
 from tests.unit.answers.story import Story
@@ -17,7 +17,7 @@ def folders(tmp_path):
 
 
 def test_each_name_server_answers_for_itself(folders):
-    source = JournalSource(folders)
+    source = JournalAnswers(folders)
     at = Story().now + 1_000
     first, second = source.routes("T", at)
     assert (first.namesrv, first.knowledge, first.at) == ("a_1", Knowledge.KNOWN, at)
@@ -28,13 +28,13 @@ def test_each_name_server_answers_for_itself(folders):
 
 
 def test_where_nothing_is_known_there_is_no_route(folders):
-    (found,) = JournalSource(folders[:1]).routes("T", Story().now + 2_000)
+    (found,) = JournalAnswers(folders[:1]).routes("T", Story().now + 2_000)
     assert (found.knowledge, found.route) == (Knowledge.NOT_YET, None)
     assert found.knows_up_to == Story().now + 1_000
 
 
 def test_all_that_one_of_them_held(folders):
-    source = JournalSource(folders)
+    source = JournalAnswers(folders)
     assert source.namesrvs() == ["a_1", "b_1"]
     found = source.held("a_1", None)
     assert (found.namesrv, found.knowledge, found.at) == ("a_1", Knowledge.KNOWN, found.knows_up_to)
@@ -44,22 +44,22 @@ def test_all_that_one_of_them_held(folders):
 
 
 def test_one_of_them_may_be_asked(folders):
-    source = JournalSource(folders, "b_1")
+    source = JournalAnswers(folders, "b_1")
     assert [each.namesrv for each in source.routes("T", 5)] == ["b_1"]
     with pytest.raises(ConfigError, match="there is no journal of 'c_1'; the journals are of a_1, b_1"):
-        JournalSource(folders, "c_1")
+        JournalAnswers(folders, "c_1")
 
 
 def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
     again = Story("a_1").folder(tmp_path / "again")
     with pytest.raises(ConfigError, match="both the journal of a_1"):
-        JournalSource([*folders, again])
-    assert len(JournalSource([folders[0], folders[0]]).routes("T", 5)) == 1
+        JournalAnswers([*folders, again])
+    assert len(JournalAnswers([folders[0], folders[0]]).routes("T", 5)) == 1
 
 
 def test_reading_is_reported_with_its_folder(folders):
     reported = []
-    JournalSource(folders, progress=lambda *what: reported.append(what)).routes("T", 5)
+    JournalAnswers(folders, progress=lambda *what: reported.append(what)).routes("T", 5)
     assert reported == [(folder, done, 1) for folder in folders for done in (0, 1)]
 
 
@@ -68,7 +68,7 @@ def test_what_could_not_be_read_is_reported_with_its_folder(folders):
 
     (file,) = Path(folders[1]).iterdir()
     file.write_bytes(file.read_bytes() + b"{")
-    source = JournalSource(folders)
+    source = JournalAnswers(folders)
     source.routes("T", 5)
     assert all(note.startswith(f"{folders[1]}: ") for note in source.notes)
     assert len(source.notes) == 2
@@ -82,9 +82,9 @@ def test_journals_of_several_hosts_shipped_into_one_folder_are_all_read(folders,
     for folder in folders:
         for file in Path(folder).glob("*.jsonl*"):
             (shipped / file.name).write_bytes(file.read_bytes())
-    assert [each.namesrv for each in JournalSource([str(shipped)]).routes("T", 5)] == ["a_1", "b_1"]
+    assert [each.namesrv for each in JournalAnswers([str(shipped)]).routes("T", 5)] == ["a_1", "b_1"]
 
 
 def test_a_folder_of_journals_stands_for_all_of_them(folders, tmp_path):
-    source = JournalSource([str(tmp_path)])
+    source = JournalAnswers([str(tmp_path)])
     assert [each.namesrv for each in source.evidence("T", None)] == ["a_1", "b_1"]

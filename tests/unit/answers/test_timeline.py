@@ -3,14 +3,49 @@
 import json
 from datetime import UTC
 
-from namekeeper.answers.row_changes import HistoryEvent, RowChange, What
+from msgspec import Raw
+
 from namekeeper.answers.timeline import SAME_MS, timeline, timeline_json, timeline_lines
+from namekeeper.history.rows import (
+    FilterKey,
+    GroupKey,
+    HistoryEvent,
+    LiveKey,
+    MappingKey,
+    RowChange,
+    TopicKey,
+    What,
+)
+from namekeeper.journal.contract.record import (
+    BrokerGroup,
+    BrokerLive,
+    FilterServers,
+    TopicMapping,
+    TopicQueuesRow,
+)
 
 T0 = 1_700_000_000_000
 
 
+LIVE = LiveKey("c", "a:1")
+
+
+def live(gen: int = 1) -> BrokerLive:
+    return BrokerLive(
+        cluster="c", broker_addr="a:1", broker_name="b0", broker_id=0, gen=gen, data_version=(0, 1, 1)
+    )
+
+
+def group(addrs: dict[int, str], *, acting: bool = False) -> BrokerGroup:
+    return BrokerGroup(broker_name="b0", cluster="c", acting_master=acting, broker_addrs=addrs)
+
+
+def queues(topic: str = "T", perm: int = 6) -> TopicQueuesRow:
+    return TopicQueuesRow(topic, 8, 8, perm, 0)
+
+
 def gone(namesrv: str, at: int, gen: int = 1, **more) -> HistoryEvent:
-    row = RowChange(("live", "c", "a:1"), ("b0", 0, "", (0, 1, 1), gen), None)
+    row = RowChange(LIVE, live(gen), None)
     return HistoryEvent(T0 + at, namesrv, What.CHANGE, **{"cause": "expired", "rows": (row,), **more})
 
 
@@ -34,11 +69,15 @@ def test_the_port_of_the_peer_makes_no_difference():
 
 def test_every_kind_of_row_and_event_has_words():
     rows = (
-        RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1)),
-        RowChange(("group", "b0"), ("c", None, False, ((0, "a:2"),)), ("c", None, False, ())),
-        RowChange(("topic", "T", "b0"), (8, 8, 6, 0), (8, 8, 4, 0)),
-        RowChange(("mapping", "T", "b0"), None, ("{}",)),
-        RowChange(("filter", "c", "a:1"), None, ("f:1",)),
+        RowChange(LIVE, None, live()),
+        RowChange(GroupKey("b0"), group({0: "a:2"}), group({})),
+        RowChange(TopicKey("T", "b0"), queues(), queues(perm=4)),
+        RowChange(MappingKey("T", "b0"), None, TopicMapping(topic="T", broker_name="b0", mapping=Raw(b"{}"))),
+        RowChange(
+            FilterKey("c", "a:1"),
+            None,
+            FilterServers(cluster="c", broker_addr="a:1", filter_servers=["f:1"]),
+        ),
     )
     events = [
         HistoryEvent(T0, "x", What.CHANGE, "register_broker", "a:9", rows),
@@ -55,18 +94,18 @@ def test_every_kind_of_row_and_event_has_words():
 
 
 def test_a_broker_that_was_restored_did_not_register():
-    row = RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1))
+    row = RowChange(LIVE, None, live())
     (line,) = timeline_lines(timeline([HistoryEvent(T0, "x", What.CHANGE, "restored", rows=(row,))]), UTC)
     assert "broker b0 (id 0) at a:1 is back (restored when the name server started)" in line
 
 
 def test_a_group_is_told_apart_only_if_more_changed_than_who_is_in_it():
-    live = RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1))
-    joined = RowChange(("group", "b0"), None, ("c", None, False, ((0, "a:1"),)))
-    acting = RowChange(("group", "b0"), ("c", None, False, ()), ("c", None, True, ((0, "a:1"),)))
+    came = RowChange(LIVE, None, live())
+    joined = RowChange(GroupKey("b0"), None, group({0: "a:1"}))
+    acting = RowChange(GroupKey("b0"), group({}), group({0: "a:1"}, acting=True))
     alone, both, more = (
         next(timeline_lines(timeline([HistoryEvent(T0, "x", What.CHANGE, rows=rows)]), UTC))
-        for rows in ((joined,), (live, joined), (live, acting))
+        for rows in ((joined,), (came, joined), (came, acting))
     )
     assert "group b0 has 0=a:1" in alone
     assert "group" not in both
@@ -87,7 +126,7 @@ def test_who_asked_is_named_by_what_it_did():
 
 
 def test_many_rows_are_counted_and_json_has_all():
-    rows = tuple(RowChange(("topic", f"T{each}", "b0"), None, (8, 8, 6, 0)) for each in range(9))
+    rows = tuple(RowChange(TopicKey(f"T{each}", "b0"), None, queues(f"T{each}")) for each in range(9))
     entries = timeline([HistoryEvent(T0, "x", What.CHANGE, "register_broker", "", rows)])
     assert "; 6 more topic rows (registration)" in next(timeline_lines(entries, UTC))
     (value,) = json.loads(timeline_json(entries))
@@ -96,6 +135,6 @@ def test_many_rows_are_counted_and_json_has_all():
 
 
 def test_a_name_can_not_forge_a_line():
-    row = RowChange(("topic", "T\n2023", "b\x1b[2J"), None, (8, 8, 6, 0))
+    row = RowChange(TopicKey("T\n2023", "b\x1b[2J"), None, queues())
     (line,) = timeline_lines(timeline([HistoryEvent(T0, "x", What.CHANGE, rows=(row,))]), UTC)
     assert line.isprintable()

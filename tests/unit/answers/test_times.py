@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.answers.times import instant_of, shown, zone_of
+from namekeeper.answers.times import LONGEST_TEXT, instant_of, shown, zone_of
 from namekeeper.errors import ConfigError
 
 NOW = 1_769_829_120_000
@@ -160,3 +160,11 @@ def test_the_name_of_a_zone_tells_which_of_two_equal_times_it_is():
 )
 def test_whatever_is_shown_is_read(ms, zone):
     assert instant_of(shown(ms, zone_of(zone)), now_ms=NOW, zone=UTC) == ms
+
+
+@pytest.mark.parametrize(("length", "is_time"), [(LONGEST_TEXT, True), (LONGEST_TEXT + 1, False)])
+def test_a_text_that_is_longer_than_any_time_is_refused(length, is_time):
+    """The search in 8,000 letters held the loop of the console for a second."""
+    text = f"{'2 hours':{length - 4}} ago"
+    with contextlib.nullcontext() if is_time else pytest.raises(ConfigError, match="is not a time"):
+        assert instant_of(text, now_ms=NOW, zone=UTC) == NOW - 2 * 3_600_000

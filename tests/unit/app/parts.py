@@ -9,7 +9,6 @@ from typing import Any
 
 from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
-from namekeeper.app.forgetting import forget_in_turns
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.logs import Logs
 from namekeeper.app.name_server import NameServer
@@ -25,6 +24,7 @@ from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, request
@@ -109,13 +109,16 @@ class Parts:
                             Save.CONFIG: self.file(folder / "namesrv.properties",
                                                    lambda: self.state.config.file_text().encode())})  # fmt: skip
         self.turns: list[Callable[[], None]] = []
-        forget_in_turns(self.state, clock=clock or self.clock, call_soon=self.turns.append)
+        """Iterations of the loop that were ordered; the test runs them."""
+        self.seconds, self.tick = 1.0, 0.0
+        """The scheduler's time, and how much passes at each look."""
+        self.scheduler = Scheduler(self._passing_time, self.turns.append)
         self.requests = Requests(
             self.state,
             self.effects,
             self.saver,
             clock=clock or self.clock,
-            call_soon=self.turns.append,
+            scheduler=self.scheduler,
             cluster_test=cluster_test,
         )
 
@@ -125,11 +128,15 @@ class Parts:
             str(path), text, executor=self.executor, call_soon_threadsafe=loop.call_soon_threadsafe
         )
 
+    def _passing_time(self) -> float:
+        self.seconds += self.tick
+        return self.seconds
+
     def connect(self) -> Joined:
         return Joined(self.requests)
 
     def run_turns(self) -> int:
-        """Run turns of the change queue until there are none; returns how many there were."""
+        """Run iterations of the loop until none is ordered; returns how many there were."""
         count = 0
         while self.turns:
             self.turns.pop(0)()

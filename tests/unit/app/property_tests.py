@@ -80,7 +80,7 @@ SHOWN_BY = {
     "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",
     "httpBindAddress": HERE + "test_the_http_pages_are_where_they_are_configured",
     "httpPort": NAMESERVER + "test_an_http_port_in_use_keeps_nobody_from_routing",
-    "consoleHistoryBytes": "unit/app/test_console_command.py::test_the_history_has_the_memory_that_is_configured",
+    "consoleHistoryBytes": "unit/app/test_pages.py::test_the_history_has_the_memory_that_is_configured",
     "httpTlsMode": PAGES_TLS + "test_the_pages_speak_https_as_configured",
     "httpTlsNeedClientAuth": PAGES_TLS + "test_rules_judge_the_certificate_of_who_asks_for_a_page",
     "rememberLookups": NAMESERVER + "test_it_is_told_who_has_asked_since_a_change",

@@ -27,6 +27,7 @@ from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import request
 from tests.support.server.builders import header
+from tests.support.server.secrets import Untouchable, comparisons
 from tests.unit.app.parts import Parts, frame, registration
 from tests.unit.remoting.joined import Joined
 
@@ -586,6 +587,15 @@ async def test_the_pages_are_for_who_shows_the_key_of_a_user_that_a_rule_names(s
     assert made.control.refusals() == {("http", "none", "enforce"): 2}
     assert SECRET not in caplog.text
     assert "guess" not in caplog.text
+
+
+@pytest.mark.parametrize("wrong", ["xxxxxx", "s3crex", "s3crets", "s3"])
+async def test_a_wrong_token_for_the_pages_is_compared_as_a_whole(server, wrong):
+    control = server(PAGES).control
+    control.replace(policy(PAGES, secret=Untouchable(SECRET)), [])
+    with comparisons() as compared:
+        assert control.refuse_page(ASKING, wrong) is not None
+    assert compared == [(SECRET.encode(), wrong.encode())]
 
 
 async def test_without_a_rule_about_them_and_with_audit_everybody_reads_the_pages(server):

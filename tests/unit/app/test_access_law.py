@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from namekeeper.access.explain import AccessCase, explain
-from namekeeper.access.names import NAMED, NameKind, Names
+from namekeeper.access.names import NAMED, Names
 from namekeeper.access.peer import Peer as AccessPeer
-from namekeeper.access.peer import parse_ip
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES
-from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
+from namekeeper.access.rules import AccessCase, AccessMode, AccessRules, NamePatterns, Rule, explain
 from namekeeper.access.signature import sign
 from namekeeper.app.access import AccessControl
+from namekeeper.common.networks import parse_ip
+from namekeeper.messages.catalogue import NameKind
 from tests.unit.app.parts import Parts, frame
 from tests.unit.remoting.joined import Joined
 

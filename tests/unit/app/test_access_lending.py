@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from namekeeper.access.explain import AccessCase, explain
 from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer as AccessPeer
-from namekeeper.access.peer import parse_ip
 from namekeeper.access.policy import AccessPolicy
+from namekeeper.access.rules import AccessCase, explain
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.access.signature import sign
 from namekeeper.app.access import AccessControl
+from namekeeper.common.networks import parse_ip
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.front import Front
 from namekeeper.remoting.lending import MIN_LOOKUP_READS, LendingConnection

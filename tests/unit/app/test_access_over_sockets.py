@@ -10,14 +10,14 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from namekeeper.access.explain import AccessCase, explain
 from namekeeper.access.judged import refusal_of
 from namekeeper.access.names import NAMED, Names
-from namekeeper.access.peer import Peer, parse_ip
+from namekeeper.access.peer import Peer
 from namekeeper.access.request_class import CLASSES
-from namekeeper.access.rules import AccessRules
+from namekeeper.access.rules import AccessCase, AccessRules, explain
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.access.signature import sign
+from namekeeper.common.networks import parse_ip
 from tests.support.system.waiting import eventually
 from tests.unit.app.parts import frame, name_server
 

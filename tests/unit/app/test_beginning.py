@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from namekeeper.app.beginning import Beginning
+from namekeeper.app.journaling import Beginning
 from namekeeper.model.now import Now
 from namekeeper.route.events import Cause, Change
 
@@ -51,7 +51,7 @@ def test_restored_routes_are_there_from_the_beginning(beginning):
 
 
 def test_what_is_counted_leaves_half_of_the_room_to_changes(beginning, monkeypatch):
-    monkeypatch.setattr("namekeeper.app.beginning.MAX_NOTES", 4)
+    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTES", 4)
     for number in range(9):
         beginning.count(lambda recorder, number=number: recorder.seen.append(number))
     for _ in range(3):

@@ -10,6 +10,7 @@ from aiohttp import web
 from namekeeper.app import cluster_test as module
 from namekeeper.app.cluster_test import MAX_UNDER_WAY, ClusterTest
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import Response
 from tests.support.system.loops import both_loops
@@ -152,7 +153,7 @@ async def looking(tmp_path, address_server, clock, **more):
 
 @contextlib.asynccontextmanager
 async def namesrv(handler):
-    async with RemotingServer(handler, host=LOCAL, port=0) as server:
+    async with RemotingServer(handler, listen=ListenOptions(LOCAL, 0)) as server:
         yield str(server.addresses[0])
 
 

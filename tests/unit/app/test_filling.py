@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from namekeeper.app.filling import MADE_IN_A_WAIT, NEW, STALE, fill_front
+from namekeeper.remoting.scheduler import ITERATION_SECONDS
 from namekeeper.wire.codec import encode_command
 from tests.unit.app.parts import Parts, frame, registration
 from tests.unit.remoting.fake_front import FakeStore
@@ -28,7 +29,7 @@ class Filled:
         self.version = 0
         fill_front(
             self.parts.state,
-            clock=self.parts.clock,
+            scheduler=self.parts.scheduler,
             call_later=lambda seconds, call: self.timers.append((seconds, call)),
         )
 
@@ -57,6 +58,7 @@ class Filled:
         self.timers = [timer for timer in self.timers if timer not in due]
         for _, call in due:
             call()
+        self.parts.run_turns()
         return len(due)
 
     def knows(self, topic: str, *, standard: bool = True) -> bytes | None:
@@ -200,7 +202,7 @@ async def test_topics_that_come_while_others_are_made_are_made_afterwards(filled
     def come(topic: str) -> None:
         if not came:
             came.append(topic)
-            filled.register("V1", "V2", name="broker-c")
+            filled.connection.deliver(encode_command(registration(("V1", "V2"), name="broker-c")))
 
     filled.before_each_answer(monkeypatch, come)
     filled.run_timers(NEW.seconds)
@@ -255,10 +257,12 @@ async def missing(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Fille
 
 async def test_when_its_time_is_over_others_have_their_turn(missing, monkeypatch):
     filled, seconds = missing
-    filled.before_each_answer(monkeypatch, lambda topic: filled.parts.clock.advance(0.002))
+    filled.parts.tick = ITERATION_SECONDS
+    known = []
+    monkeypatch.setattr(filled.parts, "run_turns", lambda: None)
     filled.run_timers(seconds)
-    known = [len(filled.known())]
-    while filled.run_timers(0):
+    while filled.parts.turns:
+        filled.parts.turns.pop(0)()
         known.append(len(filled.known()))
     assert known[:6] == [1, 2, 3, 4, 5, 6]
 
@@ -268,5 +272,5 @@ async def test_what_can_not_be_made_stops_no_other(missing, monkeypatch):
     filled.before_each_answer(monkeypatch, failing)
     with pytest.raises(ZeroDivisionError):
         filled.run_timers(seconds)
-    filled.run_timers(0)
+    filled.parts.run_turns()
     assert filled.known() == [topic for topic in TOPICS if topic != "T3"]

@@ -4,24 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.app.forgetting import forget_in_turns
 from namekeeper.processor import forgetting
 from namekeeper.wire.codec import encode_command
 from tests.unit.app.parts import Parts, frame, registration
 from tests.unit.remoting.joined import Joined
 
 TOPICS = tuple(f"T{number}" for number in range(40))
-
-
-class Ticking:
-    """A clock on which each look takes a millisecond."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._clock = parts.clock
-
-    def now(self):
-        self._clock.advance(0.001)
-        return self._clock.now()
 
 
 @pytest.mark.parametrize("is_slow", [True, False])
@@ -33,7 +21,7 @@ async def test_a_turn_ends_when_its_time_is_over(
     parts = Parts(tmp_path)
     connection = Joined(parts.requests, lookup_cache=parts.state.lookup_cache)
     if is_slow:
-        forget_in_turns(parts.state, clock=Ticking(parts), call_soon=parts.turns.append)
+        parts.tick = 0.001
     connection.deliver(encode_command(registration(TOPICS, version=1)))
     parts.run_turns()
     for topic in TOPICS:

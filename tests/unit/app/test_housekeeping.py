@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 
 from namekeeper.app import housekeeping as module
 from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.wire.codec import encode_command
 from tests.support.system.waiting import turns
 from tests.unit.app.parts import FakeClock, Parts, frame, registration
@@ -89,7 +91,14 @@ async def keeping(tmp_path, monkeypatch, *, lag_sample_ms=10_000, **flags):
         module, "asyncio", SimpleNamespace(sleep=timers.sleep, TaskGroup=asyncio.TaskGroup), raising=True
     )
     closed = []
-    housekeeping = Housekeeping(parts.state, parts.requests, clock=parts.clock, close_channel=closed.append)
+    one_step_an_iteration = Scheduler(itertools.count(1).__next__)
+    housekeeping = Housekeeping(
+        parts.state,
+        parts.requests,
+        clock=parts.clock,
+        scheduler=one_step_an_iteration,
+        close_channel=closed.append,
+    )
     house = House(parts, timers, housekeeping)
     house.closed = closed
     task = asyncio.create_task(housekeeping.run())
@@ -200,7 +209,7 @@ async def test_others_have_a_turn_after_each_broker_that_expires(house):
     while not scan.done():
         await ONE_TURN(0)
         left.append(len(house.live))
-    assert left[:3] == [2, 1, 0]
+    assert left[:4] == [3, 2, 1, 0]
 
 
 async def test_a_connection_is_closed_with_the_last_broker_over_it(house):
@@ -289,7 +298,7 @@ async def test_of_many_kv_entries_some_are_printed_with_pauses_and_the_others_co
     assert caplog.messages[2].endswith("v... (5000 characters)")
     assert len(caplog.messages) == 8
     assert caplog.messages[-1] == "configTable: and 3 more entries"
-    assert turns == 2
+    assert turns == 4, "one before the first slice, and one after each of three"
 
 
 async def test_the_head_of_an_empty_configuration_is_logged_too(house, caplog):
@@ -416,7 +425,7 @@ async def test_what_changes_during_a_scan_is_seen_by_the_next_one(house, scan, f
     before = found(house)
     house.register(2, name="broker-b", addr="10.0.0.2:10911")
     under_way = asyncio.create_task(scan(house.housekeeping))
-    await ONE_TURN(0)
+    await turns(2)
     for number in ("a", "b"):
         house.parts.connect().deliver(frame(205, brokerName=f"broker-{number}"))
     house.parts.run_turns()

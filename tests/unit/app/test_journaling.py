@@ -203,7 +203,7 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
 @both_loops
 async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkpoint(tmp_path, monkeypatch):
     may_load = loaded_late(monkeypatch)
-    monkeypatch.setattr("namekeeper.app.beginning.MAX_NOTES", 4)
+    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTES", 4)
     async with (
         name_server(tmp_path, journal_namesrv_id="ns-1") as server,
         connect(f"{LOCAL}:{server.port}") as peer,
@@ -232,7 +232,7 @@ async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkp
 
 
 def test_restored_routes_are_kept_before_the_journal_is_loaded_whatever_else_waits(tmp_path, monkeypatch):
-    monkeypatch.setattr("namekeeper.app.beginning.MAX_NOTED_ROWS", 3)
+    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTED_ROWS", 3)
     made = startup(tmp_path)
     journaling = Journaling(NameServerState(made.runtime_config, KvConfigStore()), clock=FakeClock())
     journaling.begin()

@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from namekeeper.app import kv_owner as module
-from namekeeper.app.kv_file import KvFile
-from namekeeper.app.kv_owner import become_kv_owner
+from namekeeper.app import kv_file as module
+from namekeeper.app.kv_file import KvFile, become_kv_owner
 from tests.support.system.waiting import eventually
 from tests.unit.app.parts import Parts, name_server
 

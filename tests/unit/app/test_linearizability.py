@@ -4,6 +4,8 @@ Every look-up that is sent after a change was answered shows the change, and no 
 was answered before it was sent; with the native front, too, where it is installed.
 """
 
+import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from namekeeper import __version__
 from namekeeper.remoting import lending
-from namekeeper.remoting.front import INTERFACE
 from tests.support.server.histories import READS_BESIDE_A_WRITE, TOPICS, WRITES, Histories
 from tests.support.server.linearizability import Operation, violations
 from tests.unit.app.parts import name_server
@@ -20,6 +22,7 @@ from tests.unit.app.parts import name_server
 LATE_CHANGES = WRITES
 """Later than any socket stays with the server: each is lent after some look-ups, and then sees what is old."""
 HAS_NATIVE = find_spec("namekeeper_front") is not None
+native: Any = import_module("namekeeper_front") if HAS_NATIVE else None
 FRONTS = ["python", *(["native"] if HAS_NATIVE else [])]
 
 
@@ -47,10 +50,8 @@ class Broken:
     """The native front with a bug between the server and it."""
 
     def __init__(self, bug: str, head: bytes, tail: bytes, threads: int) -> None:
-        import namekeeper_front
-
         self._bug = bug
-        self._front = namekeeper_front.Front(head, tail, threads)
+        self._front = native.Front(head, tail, threads)
         self._last: dict[str, bytes] = {}
         self._late: list[list[str]] = []
 
@@ -79,9 +80,9 @@ class Broken:
     ["none", "forgets some changes too late", "forgets too few", "learns what is old"],
 )
 async def test_a_bug_of_the_front_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str):
-    broken = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: Broken(bug, *parts))
+    broken = SimpleNamespace(__version__=__version__, Front=lambda *parts: Broken(bug, *parts))
     monkeypatch.setattr(lending, "MAX_READS_BETWEEN", lending.MIN_LOOKUP_READS)
-    monkeypatch.setattr("namekeeper.remoting.front.import_module", lambda name: broken)
+    monkeypatch.setitem(sys.modules, "namekeeper_front", broken)
     try:
         found: object = (await seen(tmp_path, "native")).violations()
     except* AssertionError as failures:

@@ -2,27 +2,28 @@
 
 from collections.abc import Callable, Generator
 
-from namekeeper.app.lists import TURN_SECONDS, ListAnswers
+from namekeeper.app.lists import ListAnswers
+from namekeeper.remoting.scheduler import ITERATION_SECONDS, Scheduler
 from namekeeper.wire.command import Response
 
 
 class Making:
-    """What is asked for, with a clock that moves by a turn at each slice, and turns that are run by hand."""
+    """What is asked for, with a clock that moves with each slice, and iterations that the test runs."""
 
     def __init__(self) -> None:
-        self.time = 0.0
+        self.time = 1.0
         self.soon: list[Callable[[], None]] = []
         self.made: list[str] = []
         self.answers: list[tuple[str, object]] = []
         self.later: list[Callable[[], None]] = []
         self.has_room = True
-        self.lists = ListAnswers(self.soon.append, call_later=self.later.append, clock=lambda: self.time)
+        self.lists = ListAnswers(Scheduler(lambda: self.time, self.soon.append), call_later=self.later.append)
 
     def ask(self, who: str, *, name: str = "all", slices: int = 3, error: Exception | None = None) -> None:
         def make() -> Generator[None, None, Response]:
             self.made.append(name)
             for _ in range(slices):
-                self.time += TURN_SECONDS
+                self.time += ITERATION_SECONDS
                 yield
             if error is not None:
                 raise error
@@ -47,14 +48,14 @@ def test_a_short_list_is_answered_at_once() -> None:
     making = Making()
     making.ask("a", slices=0)
     assert making.answers == [("a", Response(remark="all"))]
-    assert not making.soon
+    assert making.run() == 1  # ends the time of this iteration
 
 
 def test_a_long_list_takes_turns() -> None:
     making = Making()
     making.ask("a", slices=5)
     assert making.answers == []
-    assert making.run() == 5
+    assert making.run() == 6  # one for each slice, and the one without work
     assert making.answers == [("a", Response(remark="all"))]
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,18 @@ def test_what_a_crash_left_uncompressed_moves_up_with_the_others(tmp_path):
         "namesrv.1.log.gz": b"line\n",
         "namesrv.2.log": b"crashed\n",
     }
+
+
+def test_a_file_that_somebody_deleted_is_begun_anew(tmp_path):
+    root = tmp_path / "logs"
+    file = LogFile(root, "namesrv", keep=2)
+    file.write(b"line 1\n")
+    shutil.rmtree(root)
+    file.write(b"line 2\n")
+    (root / "namesrv.log").rename(root / "moved.log")
+    file.write(b"line 3\n")
+    file.close()
+    assert contents(root) == {"moved.log": b"line 2\nline 3\n"}, "logrotate renames a file before it tells us"
 
 
 def test_where_nothing_can_be_moved_aside_the_file_goes_on(tmp_path):

@@ -13,13 +13,14 @@ from types import SimpleNamespace
 import aiohttp
 import pytest
 
+from namekeeper import __version__
 from namekeeper.access.signature import sign
-from namekeeper.app import name_server as module
+from namekeeper.app import pages
 from namekeeper.app.name_server import NameServer
 from namekeeper.errors import ConfigError
 from namekeeper.http.stats import JournalStats
 from namekeeper.remoting.client import RemotingClient
-from namekeeper.remoting.front import INTERFACE
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
 from namekeeper.wire.codec import encode_command
@@ -279,10 +280,10 @@ async def test_an_http_port_in_use_keeps_nobody_from_routing(tmp_path, caplog):
 
 
 async def test_http_pages_that_can_not_be_loaded_keep_nobody_from_routing(tmp_path, monkeypatch, caplog):
-    async def fail():
+    def fail(_name):
         raise ImportError("no aiohttp")
 
-    monkeypatch.setattr(module, "load_operator_http_server", fail)
+    monkeypatch.setattr(pages, "import_module", fail)
     async with name_server(tmp_path, http_port="0") as server, asking(server) as ask:
         await eventually(lambda: "no aiohttp" in caplog.text)
         assert (await ask(106)).code == 0
@@ -440,7 +441,7 @@ async def test_brokers_are_notified_within_the_networks_that_are_configured(tmp_
 async def test_brokers_are_notified(tmp_path):
     received = []
     async with (
-        RemotingServer(lambda asked, _: received.append(asked), host=LOCAL, port=0) as slave,
+        RemotingServer(lambda asked, _: received.append(asked), listen=ListenOptions(LOCAL, 0)) as slave,
         name_server(tmp_path, notify_min_broker_id_changed="true") as server,
         asking(server) as ask,
     ):
@@ -601,7 +602,9 @@ def test_a_server_whose_rules_cant_be_used_does_not_start(tmp_path):
 @pytest.mark.parametrize(("front", "is_native"), [("auto", True), ("native", True), ("python", False)])
 async def test_the_operator_chooses_the_front(tmp_path, monkeypatch, front, is_native):
     monkeypatch.setitem(
-        sys.modules, "namekeeper_front", SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *_: FakeNative())
+        sys.modules,
+        "namekeeper_front",
+        SimpleNamespace(__version__=__version__, Front=lambda *_: FakeNative()),
     )
     async with name_server(tmp_path, front=front) as server:
         assert (server.server.front is not None) == is_native
@@ -611,7 +614,7 @@ async def test_the_operator_chooses_the_front(tmp_path, monkeypatch, front, is_n
 @pytest.mark.parametrize(("given", "cores", "threads"), [("3", 2, 3), ("0", 1, 1), ("0", 3, 2), ("0", 64, 4)])
 async def test_the_front_has_as_many_threads_as_configured(tmp_path, monkeypatch, given, cores, threads):
     made = []
-    module = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: made.append(parts) or FakeNative())
+    module = SimpleNamespace(__version__=__version__, Front=lambda *parts: made.append(parts) or FakeNative())
     monkeypatch.setitem(sys.modules, "namekeeper_front", module)
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     async with name_server(tmp_path, front="native", front_threads=given):
@@ -633,7 +636,9 @@ async def test_without_the_front_who_leaves_it_open_is_served(tmp_path, monkeypa
 
 async def test_with_access_rules_there_is_a_front_for_those_who_may_look_up_all(tmp_path, monkeypatch):
     monkeypatch.setitem(
-        sys.modules, "namekeeper_front", SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *_: FakeNative())
+        sys.modules,
+        "namekeeper_front",
+        SimpleNamespace(__version__=__version__, Front=lambda *_: FakeNative()),
     )
     path = await asyncio.to_thread(write_rules, tmp_path)
     async with name_server(tmp_path, access_file=path) as server, asking(server) as ask:
@@ -645,7 +650,9 @@ async def test_with_access_rules_there_is_a_front_for_those_who_may_look_up_all(
 
 async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
     monkeypatch.setitem(
-        sys.modules, "namekeeper_front", SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *_: FakeNative())
+        sys.modules,
+        "namekeeper_front",
+        SimpleNamespace(__version__=__version__, Front=lambda *_: FakeNative()),
     )
     async with name_server(tmp_path, serialize_type="ROCKETMQ") as server:
         assert server.server.front is None

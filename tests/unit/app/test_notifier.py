@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from namekeeper.access.peer import parse_network
 from namekeeper.app import notifier as module
 from namekeeper.app.notifier import (
     CONNECTIONS_LIMIT,
@@ -15,8 +14,10 @@ from namekeeper.app.notifier import (
     Notifier,
     notifying_client,
 )
+from namekeeper.common.networks import parse_network
 from namekeeper.errors import RemotingConnectError
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.log_limit import LINES
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import MinBrokerIdChanged
@@ -33,7 +34,7 @@ class Broker(RemotingServer):
     """Keeps what it receives."""
 
     def __init__(self):
-        super().__init__(lambda request, _: self.received.append(request), host=LOCAL, port=0)
+        super().__init__(lambda request, _: self.received.append(request), listen=ListenOptions(LOCAL, 0))
         self.received = []
 
 

@@ -16,6 +16,7 @@ from namekeeper.errors import ConfigError
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.support.wire.certificates import Certificates
+from tests.support.wire.peer import connect
 from tests.unit.app.parts import PAGES_BY_CERTIFICATE, name_server, startup
 
 LOCAL = "127.0.0.1"
@@ -51,9 +52,11 @@ class Site:
 
     @asynccontextmanager
     async def running(self, caplog: pytest.LogCaptureFixture, **flags: str) -> AsyncIterator[str]:
-        """A name server; gives the URL of its pages."""
+        """A name server whose ports have read their certificates; gives the URL of its pages."""
         caplog.set_level("INFO")
-        async with name_server(self.folder, **self.flags, **flags):
+        async with name_server(self.folder, **self.flags, **flags) as server:
+            async with connect(f"{LOCAL}:{server.port}", tls=self.trusting()):
+                pass
             await eventually(lambda: "operators' pages at " in caplog.text)
             yield re.findall(r"operators' pages at (\S+)", caplog.text)[-1]
 

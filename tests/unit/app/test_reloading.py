@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from namekeeper.app.logs import start_logs
-from namekeeper.app.reloading import Reloading
+from namekeeper.app.run import Reloading
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.state import NameServerState

@@ -1,19 +1,19 @@
 """Each request is answered once, by what is so when its turn comes, and a bug harms only who asked."""
 
 import gc
-import itertools
 import logging
 import weakref
+from itertools import pairwise
 
 import pytest
 
 from namekeeper.app import requests as module
 from namekeeper.app.cluster_test import ClusterTest
-from namekeeper.app.lists import ListAnswers
 from namekeeper.app.requests import OTHER
 from namekeeper.messages.routing import STANDARD_JSON_VERSION
 from namekeeper.processor import dispatch, route_answers
 from namekeeper.processor.wide_routes import WideRoutes
+from namekeeper.remoting.scheduler import ITERATION_SECONDS
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
 from namekeeper.route.tables import RouteRules
@@ -26,6 +26,8 @@ from tests.unit.remoting.fake_front import FakeStore
 BROKER = {
     "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "clusterName": "DefaultCluster", "brokerId": "0",
 }  # fmt: skip
+
+HALF_AN_ITERATION = ITERATION_SECONDS / 2
 
 
 @pytest.fixture
@@ -165,6 +167,7 @@ async def test_a_refused_change_is_counted_by_its_code(parts):
 
 async def test_look_ups_are_answered_while_a_registration_is_built(parts):
     broker, asking = await registered(parts), parts.connect()
+    parts.tick = 0.0015
     broker.deliver(register_frame(2, topics=20_000, version=2))
     assert parts.requests.waiting == 1
     looked_up = 0
@@ -234,6 +237,44 @@ async def test_a_change_that_nobody_asked_for_tells_its_result(parts):
     parts.run_turns()
     assert received == [broker.channel]
     assert parts.effects.counters.gone[Cause.EXPIRED] == 1
+
+
+@pytest.mark.parametrize(("seconds", "made"), [(0, [6]), (HALF_AN_ITERATION, [1, 1, 1, 1, 1, 1])])
+async def test_series_of_changes_are_made_in_order_and_go_on_between_other_requests(
+    parts, monkeypatch, seconds, made
+):
+    submitted = []
+
+    def submit(change):
+        parts.seconds += seconds
+        submitted.append(change)
+
+    monkeypatch.setattr(parts.requests, "submit", submit)
+    parts.requests.submit_all(["0a", "0b"])
+    parts.requests.submit_all(iter(["1a", "1b"]))
+    parts.requests.submit_all(["2a", "2b"])
+    counts = [len(submitted)]
+    while parts.turns:
+        parts.turns.pop(0)()
+        counts.append(len(submitted))
+    assert submitted == ["0a", "0b", "1a", "1b", "2a", "2b"]
+    assert [after - before for before, after in pairwise([0, *counts]) if after > before] == made
+
+
+async def test_a_bug_in_a_series_loses_no_other_change(parts, monkeypatch):
+    submitted = []
+
+    def submit(change):
+        submitted.append(change)
+        if change == "bug":
+            bug()
+
+    monkeypatch.setattr(parts.requests, "submit", submit)
+    with pytest.raises(ZeroDivisionError):
+        parts.requests.submit_all(["bug", "a"])
+    parts.requests.submit_all(["b"])
+    parts.run_turns()
+    assert submitted == ["bug", "a", "b"]
 
 
 # What the native front learns.
@@ -498,9 +539,7 @@ def all_wide(monkeypatch):
 
     def make(parts):
         monkeypatch.setattr(route_answers, "WIDE_NAMES", 0)
-        ticks = itertools.count()
-        slowly = ListAnswers(parts.turns.append, clock=lambda: 0.0015 * next(ticks))
-        monkeypatch.setattr(parts.requests, "_wide_routes", slowly)
+        parts.tick = 0.0015
 
     return make
 
@@ -512,7 +551,7 @@ async def test_the_route_of_a_wide_topic_is_made_in_turns_for_all_who_ask(parts,
     first.deliver(frame(105, opaque=1, topic="T1"))
     others.deliver(frame(105, opaque=2, topic="T1") + frame(105, opaque=3, topic="T1"))
     assert first.answers == others.answers == []
-    assert parts.run_turns() > 3
+    assert parts.run_turns() > 2
     (answer,) = first.answers
     assert (answer.code, answer.opaque) == (0, 1)
     assert b"broker-a" in answer.body

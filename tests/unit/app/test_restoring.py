@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import shutil
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ from msgspec import structs
 
 from namekeeper.app.name_server import NameServer
 from namekeeper.app.restoring import Restoring
+from namekeeper.clock import machine_boot
 from namekeeper.journal.disk.lock import take_lock
-from namekeeper.journal.disk.missing_file import MISSING_FILE
+from namekeeper.journal.disk.missing_file import MISSING_FILE, load_missing
+from namekeeper.journal.journal import Journal
 from namekeeper.journal.reading import last_state
 from namekeeper.journal.reading.last_state import PassedBoot, read_last_state
 from namekeeper.kvconfig.store import KvConfigStore
@@ -327,6 +330,41 @@ def passing_over(monkeypatch: pytest.MonkeyPatch, *boots: PassedBoot) -> None:
     monkeypatch.setattr(
         last_state, "read_last_state", lambda folder, **_: structs.replace(read(folder), passed=boots)
     )
+
+
+@pytest.fixture
+def writes_after_the_stop(monkeypatch):
+    """The journal's thread begins to work when the server has already stopped."""
+    is_ending, end = threading.Event(), Journal.end
+
+    def delayed_boot() -> str:
+        is_ending.wait()
+        return machine_boot()
+
+    def ended(journal: Journal, **how: bool) -> None:
+        end(journal, **how)
+        is_ending.set()
+
+    monkeypatch.setattr("namekeeper.journal.journal.machine_boot", delayed_boot)
+    monkeypatch.setattr(Journal, "end", ended)
+
+
+@both_loops
+@pytest.mark.usefixtures("writes_after_the_stop")
+async def test_a_stop_right_after_the_start_saves_what_is_missing(tmp_path):
+    await killed(tmp_path, Clock())
+    found = load_missing(str(tmp_path / "journal"))
+    assert [each.broker_addr for each in found.brokers] == ["10.0.0.1:10911"]
+
+
+@both_loops
+@pytest.mark.usefixtures("writes_after_the_stop")
+async def test_a_stop_right_after_the_start_notes_the_run_of_the_machine(tmp_path):
+    clock = Clock()
+    await lived(tmp_path, clock)
+    clock.step(-20_000, 130_000)
+    async with boot(tmp_path, clock) as server:
+        assert "every broker has expired" in server.state.restored
 
 
 @both_loops

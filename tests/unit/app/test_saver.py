@@ -9,6 +9,7 @@ import pytest
 from namekeeper.app import saver as module
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.processor.outcome import Save
+from namekeeper.remoting.log_limit import LINES
 from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.unit.app.parts import HeldExecutor
 
@@ -101,6 +102,15 @@ async def test_what_is_no_error_of_the_disk_is_told_too(written, monkeypatch, ca
     await written.executor.run()
     assert written.received == [("a", (1, "the change is in effect but not on disk: a bug"))]
     assert "in memory only" in caplog.text
+
+
+async def test_changes_without_end_do_not_fill_the_log_while_the_disk_is_full(written, caplog):
+    written.path.mkdir(parents=True)
+    for _ in range(2 * LINES):
+        written.save("a")
+        await written.executor.run()
+    assert len(written.received) == 2 * LINES
+    assert caplog.text.count("in memory only") == LINES
 
 
 async def test_a_text_that_can_not_be_made_is_a_failure_like_others(written, monkeypatch):

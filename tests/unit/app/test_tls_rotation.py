@@ -77,7 +77,7 @@ class Running:
 
     async def serial_numbers(self) -> set[bytes]:
         """Certificates shown at the two ports."""
-        pages = self.server._pages
+        pages = self.server.pages.server
         assert pages is not None
         assert pages.port is not None
         return {await shown(self.server.server.addresses[0]), await shown(Address(LOCAL, pages.port))}
@@ -109,11 +109,11 @@ def mounted(tmp_path: Path) -> Mounted:
 async def running(folder: Path, mounted: Mounted, mode: str = "enforcing") -> AsyncIterator[Running]:
     """A name server with a connection by TLS to each port that is open, and works, all the time."""
     async with name_server(folder, **mounted.flags(mode)) as server:
-        await eventually(lambda: server._pages is not None and server._pages.port is not None)
-        assert server._pages is not None
+        await eventually(lambda: server.pages.server is not None and server.pages.server.port is not None)
+        assert server.pages.server is not None
         async with (
             connect(server.server.addresses[0], tls=trusting()) as peer,
-            connect(Address(LOCAL, server._pages.port or 0), tls=trusting()) as watcher,
+            connect(Address(LOCAL, server.pages.server.port or 0), tls=trusting()) as watcher,
         ):
             await watcher.send(WATCH)
             await watcher.reader.readuntil(b"event: ready")
@@ -152,7 +152,7 @@ async def test_a_new_certificate_is_shown_on_both_ports(
     async with running(tmp_path, mounted) as at:
         (first,) = await at.serial_numbers()
         await anyio.to_thread.run_sync(rotate, mounted)
-        for tls in (at.server._tls, at.server._http_tls):
+        for tls in (at.server._tls.remoting, at.server._tls.http):
             await eventually(lambda tls=tls: tls is not None and tls.reloads == 1)
         (second,) = await at.serial_numbers()
         assert second != first
@@ -302,7 +302,7 @@ async def test_an_expired_certificate_is_served_and_told(tmp_path: Path, mounted
 
 async def test_peers_that_fail_at_the_operators_port_are_counted(tmp_path: Path, mounted: Mounted):
     async with running(tmp_path, mounted) as at:
-        pages = at.server._pages
+        pages = at.server.pages.server
         assert pages is not None
         async with connect(Address(LOCAL, pages.port or 0)) as plain:
             await plain.send(

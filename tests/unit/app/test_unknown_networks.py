@@ -5,8 +5,7 @@ from ipaddress import ip_network
 import pytest
 from msgspec import structs
 
-from namekeeper.app.effects import Effects
-from namekeeper.app.unknown_networks import unknown_network_alarm
+from namekeeper.app.effects import Effects, unknown_network_alarm
 from namekeeper.broker import BrokerRegistrar
 from namekeeper.route.events import BrokerLiveChanged
 from tests.unit.app.parts import Parts, name_server

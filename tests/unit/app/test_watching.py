@@ -11,6 +11,7 @@ from namekeeper.app.watching import Numbering, RouteWatch
 from namekeeper.http.watchers import WatchRefusal
 from namekeeper.model.broker import BrokerData
 from namekeeper.processor.recent_changes import CHANGES_LIMIT, Revision
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerHeard,
@@ -48,7 +49,20 @@ class World:
         self.journal = Journal()
         self.clock = FakeClock()
         self.state = InMemoryNameServer().state
-        self.watch = RouteWatch(self.state, self.journal, clock=self.clock, watchers_limit=limit)
+        self.tick = 0.0
+        """Seconds that pass at each look of the scheduler."""
+        self.watch = RouteWatch(
+            self.state,
+            self.journal,
+            clock=self.clock,
+            scheduler=Scheduler(self._seconds),
+            watchers_limit=limit,
+        )
+        self._passed = 1.0
+
+    def _seconds(self) -> float:
+        self._passed += self.tick
+        return self._passed
 
     def change(self, *topics: str, by: int = 1) -> None:
         if self.journal.now is not None:
@@ -157,7 +171,7 @@ async def test_thousands_of_watchers_are_woken_a_few_at_a_time(world, monkeypatc
     world.watch.limit = 5_000
     watchers = [await world.watch.watch(A, None) for _ in range(2_000)]
     waiting = [asyncio.ensure_future(watcher.wait(1_000)) for watcher in watchers]
-    monkeypatch.setattr(watching, "TURN_SECONDS", 0)
+    monkeypatch.setattr(watching, "WAKING_PAUSE_SECONDS", 0)
     await asyncio.sleep(0)
     world.change("A")
     await asyncio.sleep(0)
@@ -167,18 +181,10 @@ async def test_thousands_of_watchers_are_woken_a_few_at_a_time(world, monkeypatc
     assert all(len(watcher.take()) == 1 for watcher in watchers)
 
 
-class TickingClock(FakeClock):
-    """A clock that goes on by a millisecond each time that it is read."""
-
-    def now(self):
-        self.advance(0.001)
-        return super().now()
-
-
 @pytest.fixture
 def ticking() -> World:
     world = World(limit=5_000)
-    world.watch._clock = world.clock = TickingClock()
+    world.tick = 0.001
     return world
 
 

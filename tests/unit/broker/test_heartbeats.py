@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from namekeeper.broker.fixed_rate import FixedRate
-from namekeeper.broker.heartbeats import Heartbeats
+from namekeeper.broker.registrar import Heartbeats
 from namekeeper.broker.registration import BrokerState
 from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.errors import RemotingConnectError

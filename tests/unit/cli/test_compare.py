@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 from namekeeper.cli import compare as module
 from namekeeper.cli.compare import compare
 from namekeeper.cli.connecting import Connector
-from tests.unit.admin.fake_namesrv import DEAD, A, B, FakeNamesrv, FakeSender, queues, typical
+from tests.unit.admin.fake_namesrv import DEAD, A, B, FakeNamesrv, FakeSender, broker, queues, typical
 
 
 @pytest.fixture
@@ -72,6 +72,25 @@ def test_what_could_not_be_compared_is_noted(servers: dict[str, FakeNamesrv]) ->
 
     assert result.exit_code == 0
     assert result.stderr == f"note: topic not compared: {B}: disable\n"
+
+
+def test_name_servers_of_different_clusters_are_noted(servers: dict[str, FakeNamesrv]) -> None:
+    names = ("broker-a", "broker-b", "broker-c")
+    servers[B].brokers = {name: broker("DefaultCluster", name, _0=f"{name}:10911") for name in names}
+    result = run(servers, A, B)
+
+    assert result.exit_code == 1
+    assert (
+        result.stderr == f"note: {A} and {B} share no broker address: they seem to serve different clusters\n"
+    )
+    assert json.loads(run(servers, A, B, "--json").stdout)["share_brokers"] is False
+
+
+def test_an_empty_name_server_is_not_of_another_cluster(servers: dict[str, FakeNamesrv]) -> None:
+    servers[B] = FakeNamesrv()
+    result = run(servers, A, B)
+
+    assert (result.exit_code, result.stderr) == (1, "")
 
 
 def test_an_unreachable_server_ends_with_3(servers: dict[str, FakeNamesrv]) -> None:

@@ -7,13 +7,13 @@ from namekeeper.cli.connecting import Connector
 from namekeeper.cli.console_sources import (
     OperatorsPages,
     WarehouseOfConsole,
-    journal_histories,
-    live_histories,
+    journal_source,
     pages_in,
+    running_source,
     source_of_causes,
 )
 from namekeeper.cli.failure import CommandRefused
-from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.console.histories import Histories
 from namekeeper.errors import ConfigError, JournalError, RemotingConnectError
 from tests.support.pipeline.file_warehouse import file_warehouse
@@ -31,25 +31,25 @@ def folders(tmp_path):
 
 
 def test_a_folder_may_hold_several_journals(folders, tmp_path):
-    histories = Histories(journal_histories([str(tmp_path)]))
-    assert [each.versions.namesrv for each in histories.followed] == ["a_1", "b_1"]
-    assert len(journal_histories([*folders, folders[0]])) == 2
+    histories = Histories([journal_source([str(tmp_path)])])
+    assert [each.history.namesrv for each in histories.followed] == ["a_1", "b_1"]
+    assert journal_source([*folders, folders[0]]).namesrvs() == ["a_1", "b_1"]
 
 
 def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
     again = Story("a_1").folder(tmp_path / "again")
     with pytest.raises(ConfigError, match="are both the journal of a_1"):
-        journal_histories([folders[0], again])
+        journal_source([folders[0], again])
 
 
 def test_a_folder_without_a_journal_is_refused(tmp_path):
     with pytest.raises(JournalError, match="is not a journal"):
-        journal_histories([str(tmp_path)])
+        journal_source([str(tmp_path)])
 
 
 def test_each_address_of_a_list_is_asked_once():
-    live = live_histories(("127.0.0.1:1;127.0.0.1:2", "127.0.0.1:1"), Connector(lambda: None), 5)
-    assert [each.followed.versions.namesrv for each in live] == ["127.0.0.1:1", "127.0.0.1:2"]
+    source = running_source(("127.0.0.1:1;127.0.0.1:2", "127.0.0.1:1"), Connector(lambda: None), 5)
+    assert source.namesrvs() == ["127.0.0.1:1", "127.0.0.1:2"]
 
 
 def no_session():
@@ -62,22 +62,22 @@ def uri() -> str:
 
 
 def test_a_warehouse_has_a_history_for_each_name_server(uri):
-    histories = Histories(WarehouseOfConsole(uri, no_session).histories())
-    assert [each.versions.namesrv for each in histories.followed] == WarehouseSource(
+    histories = Histories([WarehouseOfConsole(uri, no_session).history()])
+    assert [each.history.namesrv for each in histories.followed] == WarehouseAnswers(
         uri, no_session
     ).namesrvs()
 
 
 def test_why_is_what_why_says_of_the_warehouse(uri):
     source = WarehouseOfConsole(uri, no_session).source()
-    wanted = WarehouseSource(uri, no_session).evidence("payments", None)
+    wanted = WarehouseAnswers(uri, no_session).evidence("payments", None)
     assert explain(source.evidence("payments", None)) == explain(wanted)
 
 
 def test_a_warehouse_that_is_not_there_is_refused(tmp_path):
     missing = WarehouseOfConsole(str(tmp_path / "none"), no_session)
     with pytest.raises(CommandRefused):
-        missing.histories()
+        missing.history()
     with pytest.raises(ConfigError):
         missing.source()
 
@@ -88,7 +88,7 @@ def test_a_warehouse_that_goes_meanwhile_is_told_on_the_page(uri, monkeypatch):
     def refused(*_):
         raise CommandRefused("it is gone")
 
-    monkeypatch.setattr(WarehouseSource, "evidence", refused)
+    monkeypatch.setattr(WarehouseAnswers, "evidence", refused)
     with pytest.raises(ConfigError, match="it is gone"):
         source.evidence("payments", None)
 
@@ -96,7 +96,7 @@ def test_a_warehouse_that_goes_meanwhile_is_told_on_the_page(uri, monkeypatch):
 def test_causes_are_found_in_a_warehouse_then_in_folders_then_at_operators_pages(uri, folders):
     pages = OperatorsPages(pages_in(["127.0.0.1:1"]), "")
     in_warehouse = source_of_causes((), WarehouseOfConsole(uri, no_session), pages)
-    assert in_warehouse().namesrvs() == WarehouseSource(uri, no_session).namesrvs()
+    assert in_warehouse().namesrvs() == WarehouseAnswers(uri, no_session).namesrvs()
     assert source_of_causes(folders, None, pages)().namesrvs() == ["a_1", "b_1"]
     with pytest.raises(JournalError, match="can't read the journal over http"):
         source_of_causes((), None, pages)()

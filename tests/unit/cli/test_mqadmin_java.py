@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.mqadmin import admin
 from namekeeper.wire.command import RemotingCommand
-from tests.support.java.servers import JavaNameServer, mqadmin, require
+from tests.interop.clients import Admins, JavaClient
+from tests.support.java.servers import JavaNameServer, require
 from tests.support.wire.ask import ask
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
@@ -53,6 +54,13 @@ def namesrv() -> Iterator[str]:
         yield server.address
 
 
+@pytest.fixture(scope="module")
+def java_admin(namesrv: str) -> Iterator[Admins]:
+    """Java's mqadmin; the first command of a process may take longer than it waits for an answer."""
+    with JavaClient(JAVA, namesrv).admins() as running:
+        yield running
+
+
 def register(namesrv: str, name: str, broker_id: int, addr: str, topics: tuple[str, ...]) -> socket.socket:
     """Register a broker over a connection that has to stay open."""
     config = {
@@ -79,12 +87,14 @@ def register(namesrv: str, name: str, broker_id: int, addr: str, topics: tuple[s
     return connection
 
 
-def both(namesrv: str, command: str, *args: str) -> tuple[list[str], list[str]]:
+def both(java_admin: Admins, namesrv: str, command: str, *args: str) -> tuple[list[str], list[str]]:
     """What ours and Java's print on stdout, as lines; ours must succeed."""
     line = [command, "-n", namesrv, *args]
     ours = CliRunner().invoke(admin, line, obj=Connector(asking), prog_name="mqadmin")
     assert ours.exit_code == 0, ours.output
-    return ours.stdout.rstrip("\n").split("\n"), mqadmin(JAVA, *line).stdout.rstrip("\n").split("\n")
+    return ours.stdout.rstrip("\n").split("\n"), java_admin.ask(namesrv, command, *args).rstrip("\n").split(
+        "\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,24 +113,28 @@ def both(namesrv: str, command: str, *args: str) -> tuple[list[str], list[str]]:
     ],
     ids=" ".join,
 )
-def test_the_same_is_printed(namesrv: str, args: tuple[str, ...]) -> None:
+def test_the_same_is_printed(namesrv: str, java_admin: Admins, args: tuple[str, ...]) -> None:
     if args[:1] == ("updateOrderConf",):  # each case stands alone, in any order
         ask(namesrv, 100, namespace="ORDER_TOPIC_CONFIG", key="TopicTest", value="broker-a:4;broker-b:4")
-    ours, java = both(namesrv, *args)
+    ours, java = both(java_admin, namesrv, *args)
 
     assert ours == java
 
 
 @pytest.mark.parametrize("args", [("topicList",), ("topicList", "-c"), ("getNamesrvConfig",)], ids=" ".join)
-def test_the_same_is_printed_in_an_order_of_our_own(namesrv: str, args: tuple[str, ...]) -> None:
-    ours, java = both(namesrv, *args)
+def test_the_same_is_printed_in_an_order_of_our_own(
+    namesrv: str, java_admin: Admins, args: tuple[str, ...]
+) -> None:
+    ours, java = both(java_admin, namesrv, *args)
 
     assert sorted(ours) == sorted(java)
 
 
 @pytest.mark.parametrize("args", [("clusterList", "-m"), ("clusterList", "-c", CLUSTER)], ids=" ".join)
-def test_the_columns_that_a_name_server_knows_are_javas(namesrv: str, args: tuple[str, ...]) -> None:
-    ours, java = both(namesrv, *args)
+def test_the_columns_that_a_name_server_knows_are_javas(
+    namesrv: str, java_admin: Admins, args: tuple[str, ...]
+) -> None:
+    ours, java = both(java_admin, namesrv, *args)
     known = 52 if "-m" in args else 77
 
     assert ours[0] == java[0]

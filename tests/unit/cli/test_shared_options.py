@@ -52,7 +52,7 @@ def having(*names: str) -> list[tuple[str, ...]]:
 
 def needed(path: Sequence[str]) -> list[str]:
     """Words that a command can't do without."""
-    words: list[str] = []
+    words = ["--journal", "x"] if tuple(path) == ("observe",) else []
     for param in COMMANDS[tuple(path)].params:
         if param.required:
             value = param.type.choices[0] if isinstance(param.type, click.Choice) else "x"
@@ -153,7 +153,7 @@ def words_of(tmp_path, monkeypatch) -> dict[tuple[str, ...], list[str]]:
     return {
         ("why",): ["T", *journal], ("route-at",): ["T", *journal], ("history",): journal,
         ("audit",): journal, ("past",): journal, ("journal", "replay"): [folder],
-        ("report",): ["drift", "--warehouse", "w"],
+        ("undo",): journal, ("report",): ["drift", "--warehouse", "w"],
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from namekeeper.cli.commands.route_at import route_at
 from namekeeper.cli.commands.why import why
 from namekeeper.cli.failure import CommandRefused
-from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.pipeline.errors import PipelineError
@@ -51,13 +51,14 @@ def source(monkeypatch):
 
     monkeypatch.setattr(engines, "open_tables", lambda uri, session: uri)
     monkeypatch.setattr(answers, "knowledge", knowledge)
+    monkeypatch.setattr(answers, "uncertain_until", lambda tables, at, namesrv: None)
     monkeypatch.setattr(answers, "route_rows", route_rows)
     monkeypatch.setattr(
         answers, "held_rows", lambda tables, at, namesrv: route_rows(tables, None, at, namesrv)
     )
 
     def make(namesrv=None):
-        return WarehouseSource("file:/w", lambda: "a session", namesrv)
+        return WarehouseAnswers("file:/w", lambda: "a session", namesrv)
 
     return SimpleNamespace(make=make, asked=asked)
 
@@ -91,7 +92,7 @@ def test_all_that_one_of_them_held(source):
 
 def test_a_folder_that_is_no_warehouse_is_refused(tmp_path):
     with pytest.raises(CommandRefused):
-        WarehouseSource(str(tmp_path), pytest.fail)
+        WarehouseAnswers(str(tmp_path), pytest.fail)
 
 
 @pytest.mark.parametrize("command", [route_at, why])

@@ -21,6 +21,7 @@ from namekeeper.errors import (
     RemotingClosedError,
     RemotingTimeoutError,
 )
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.loop_thread import loop_thread
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import RemotingCommand, Response
@@ -36,7 +37,7 @@ class Served:
     def __init__(self) -> None:
         self.body = route_body()
         self.asked = 0
-        self.server = RemotingServer(self._answer, host="127.0.0.1", port=0)
+        self.server = RemotingServer(self._answer, listen=ListenOptions("127.0.0.1", 0))
 
     def _answer(self, request: RemotingCommand, _: object) -> Response:
         self.asked += 1

@@ -91,7 +91,7 @@ def test_paths_begin_at_the_home_that_is_given():
             "writeBufferLowWaterMark=2: must not",
         ),
         ({"proxyProtocolTrustedNetworks": "10.0.0.0/8,nowhere"}, "proxyProtocolTrustedNetworks=.*'nowhere'"),
-        ({"proxyProtocolTrustedNetworks": "10.1.2.3/8"}, "host bits set"),
+        ({"proxyProtocolTrustedNetworks": "10.1.2.3/8"}, "bits beyond its prefix: write 10.0.0.0/8"),
         ({"tls.server.need.client.auth": "require", "tls.test.mode.enable": "false"}, "trustCertPath"),
     ],
 )
@@ -113,6 +113,12 @@ def test_networks_are_read_with_any_separator():
     networks = parse_networks("proxyProtocolTrustedNetworks", "10.0.0.0/8; fd00::/8,192.0.2.1")
     assert [str(network) for network in networks] == ["10.0.0.0/8", "fd00::/8", "192.0.2.1/32"]
     assert parse_networks("proxyProtocolTrustedNetworks", " ") == ()
+
+
+@pytest.mark.parametrize("name", ["proxyProtocolTrustedNetworks", "brokerNetworks", "notifyNetworks"])
+def test_a_network_of_ipv4_in_ipv6_notation_is_one_of_ipv4(name):
+    networks = parse_networks(name, "::ffff:10.0.0.0/104,::ffff:192.0.2.1")
+    assert [str(network) for network in networks] == ["10.0.0.0/8", "192.0.2.1/32"]
 
 
 def test_the_environment_is_read_by_our_names_and_javas():

@@ -1,12 +1,11 @@
 """Two name servers that lived through an incident, as the console has them."""
 
-from namekeeper.answers.row_versions import RowVersions
 from namekeeper.console.histories import Followed, Histories
-from namekeeper.journal.reading.history import steps
-from tests.support.journal.folder import read_records
+from namekeeper.history.sources.running import RunningSource
+from tests.unit.admin.fake_namesrv import FakeSender
 from tests.unit.answers.story import Story
 
-__all__ = ["followed_of", "histories_of", "two_stories", "versions_of"]
+__all__ = ["followed_of", "histories_of", "two_stories"]
 
 
 def two_stories() -> tuple[Story, Story]:
@@ -24,29 +23,15 @@ def two_stories() -> tuple[Story, Story]:
     return stories
 
 
-def versions_of(story: Story) -> RowVersions:
-    versions = RowVersions(story.journal.namesrv)
-    for step in steps(read_records(story.journal.lines())):
-        versions.take(step)
-    return versions
-
-
 def followed_of(*stories: Story) -> list[Followed]:
-    return [Followed(versions_of(story), progress=(1, 1)) for story in stories]
-
-
-class _Given:
-    """A source that has read everything."""
-
-    def __init__(self, followed: Followed) -> None:
-        self.followed = followed
-
-    def begin(self, _lock: object, /) -> bool:
-        return False
-
-    def read(self, _lock: object) -> bool:
-        return False
+    return [Followed(story.history(), progress=(1, 1)) for story in stories]
 
 
 def histories_of(*stories: Story) -> Histories:
-    return Histories(map(_Given, followed_of(*stories)))
+    """Histories that have read everything."""
+    found = sorted(followed_of(*stories), key=lambda each: each.history.namesrv)
+    histories = Histories([RunningSource([each.history.namesrv for each in found], FakeSender({}).opened, 1)])
+    for history, followed in zip(histories.all, found, strict=True):
+        followed.history.limit_bytes = history.followed.history.limit_bytes
+        history.followed = followed
+    return histories

@@ -1,18 +1,18 @@
 """The life of a broker: sessions, how long it was away between them, flaps."""
 
-from namekeeper.answers.row_versions import RowVersions
 from namekeeper.console.broker_sessions import FLAPS_FROM, WAS_THERE, broker_absences, broker_sessions
+from namekeeper.history.history import History
+from namekeeper.history.rows import Rows
 from namekeeper.journal.contract.record import BrokerLive
 from namekeeper.journal.reading.history import CheckpointApplied
-from namekeeper.journal.reading.state import State
 from tests.unit.answers.story import Story
-from tests.unit.console.incident import two_stories, versions_of
+from tests.unit.console.incident import two_stories
 
 HOUR = 3_600_000
 
 
 def sessions_of(*stories, name="b0"):
-    return broker_sessions([versions_of(story) for story in stories], name)
+    return broker_sessions([story.history() for story in stories], name)
 
 
 def test_the_sessions_of_a_broker_newest_first():
@@ -97,11 +97,11 @@ def test_each_address_at_each_name_server_has_its_absences():
 
 
 def test_a_broker_that_the_first_checkpoint_shows_was_there_before():
-    versions = RowVersions("ns")
-    state = State()
-    state.apply([BrokerLive(cluster="c", broker_addr="a0:1", broker_name="b0", broker_id=0, gen=1)])
-    versions.take(CheckpointApplied(boot=1, seq=1, ts=1_000, state=state))
-    (session,) = broker_sessions([versions], "b0")
+    history = History("ns")
+    rows = Rows()
+    rows.apply([BrokerLive(cluster="c", broker_addr="a0:1", broker_name="b0", broker_id=0, gen=1)])
+    history.take(CheckpointApplied(boot=1, seq=1, ts=1_000, state=rows))
+    (session,) = broker_sessions([history], "b0")
     assert (session["since"], session["from_cause"]) == (1_000, WAS_THERE)
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from namekeeper.console.changes import ChangeQuery, beside, change_rows
 from tests.unit.answers.story import Story
-from tests.unit.console.incident import two_stories, versions_of
+from tests.unit.console.incident import two_stories
 
 
 def rows(query, *stories):
-    return change_rows([versions_of(story) for story in stories], query)["rows"]
+    return change_rows([story.history() for story in stories], query)["rows"]
 
 
 def test_a_change_that_two_saw_is_one_row_and_the_newest_is_first():
@@ -38,7 +38,7 @@ def test_filters(query, causes):
 
 
 def test_a_window_says_whether_there_are_older_ones():
-    histories = [versions_of(story) for story in two_stories()]
+    histories = [story.history() for story in two_stories()]
     every = change_rows(histories, ChangeQuery())
     assert not every["has_more"]
     part = change_rows(histories, ChangeQuery(limit=2))
@@ -63,7 +63,7 @@ def test_the_changes_beside_an_instant():
     story = Story()
     first = story.registers()
     second = story.wiped()
-    histories = [versions_of(story)]
+    histories = [story.history()]
     assert beside(histories, first) == {"before": story.journal.boots[0], "after": second}
     assert beside(histories, second - 1) == {"before": first, "after": second}
     assert beside(histories, second) == {"before": first, "after": None}
@@ -79,7 +79,7 @@ def test_the_changes_of_a_topic_have_the_loss_and_the_return_of_its_master():
     story.connection_breaks("a0:1")
     story.connection_breaks("a1:1")
     story.registers("b0", "a0:1", ("T",))
-    rows = change_rows([versions_of(story)], ChangeQuery(topic="T"))["rows"]
+    rows = change_rows([story.history()], ChangeQuery(topic="T"))["rows"]
     texts = [row["text"] for row in rows]
     assert any("broker b0 (id 0) at a0:1 is gone" in text for text in texts)
     assert any("broker b0 (id 0) at a0:1 registered" in text for text in texts)
@@ -90,7 +90,7 @@ def test_the_changes_of_a_topic_have_the_loss_and_the_return_of_its_master():
 def test_the_text_of_a_change_counts_all_its_rows():
     story = Story()
     story.registers("b0", "a0:1", tuple(f"T{number}" for number in range(665)))
-    row, *_ = change_rows([versions_of(story)], ChangeQuery())["rows"]
+    row, *_ = change_rows([story.history()], ChangeQuery())["rows"]
     assert "; 664 more topic rows" in row["text"]
     assert (len(row["rows"]), row["row_count"]) == (20, 669)
 
@@ -101,7 +101,7 @@ def test_the_changes_of_a_topic_have_its_order_configuration_and_the_properties(
     story.ordered("T")
     story.ordered("another")
     story.configured(orderMessageEnable="true")
-    rows = change_rows([versions_of(story)], ChangeQuery(topic="T"))["rows"]
+    rows = change_rows([story.history()], ChangeQuery(topic="T"))["rows"]
     assert [row["cause"] for row in rows] == [
         "update_namesrv_config",
         "put_kv_config",

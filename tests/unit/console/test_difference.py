@@ -1,9 +1,9 @@
 """Two name servers, and two instants, compared."""
 
 from namekeeper.console.difference import difference
-from namekeeper.console.instants import held_by
+from namekeeper.console.instants import held_by, held_by_each
 from tests.unit.answers.story import Story
-from tests.unit.console.incident import two_stories, versions_of
+from tests.unit.console.incident import two_stories
 
 
 def facts(found):
@@ -11,7 +11,7 @@ def facts(found):
 
 
 def test_what_one_has_and_the_other_has_not():
-    a, b = (held_by(versions_of(story), None) for story in two_stories())
+    a, b = held_by_each([story.history() for story in two_stories()], None)
     found = difference(a, b)
     assert facts(found) == [("topic", "payments", "", "yes", None)]
     assert (found["total"], found["why_not"]) == (1, "")
@@ -22,8 +22,8 @@ def test_two_instants_of_one_name_server():
     first = story.registers()
     story.wiped()
     story.registers("b1", "a1:1", ("new",))
-    versions = versions_of(story)
-    found = facts(difference(held_by(versions, first), held_by(versions, None)))
+    history = story.history()
+    found = facts(difference(held_by(history, first), held_by(history, None)))
     assert ("broker", "b1", "", None, "yes") in found
     assert (
         "topic",
@@ -36,14 +36,14 @@ def test_two_instants_of_one_name_server():
 
 
 def test_the_same_instant_has_no_difference():
-    versions = versions_of(two_stories()[0])
-    held = held_by(versions, None)
+    history = two_stories()[0].history()
+    held = held_by(history, None)
     assert difference(held, held) == {"rows": [], "total": 0, "why_not": ""}
 
 
 def test_an_unknown_instant_can_not_be_compared():
     story = Story()
     story.registers()
-    versions = versions_of(story)
-    found = difference(held_by(versions, None), held_by(versions, story.now + 1))
+    history = story.history()
+    found = difference(held_by(history, None), held_by(history, story.now + 1))
     assert found["why_not"] == "ns_9876: not known yet"

@@ -1,7 +1,7 @@
 """Words of an explanation lead to what they name."""
 
 from namekeeper.console.evidence_links import broker_words, evidence_links
-from tests.unit.console.incident import two_stories, versions_of
+from tests.unit.console.incident import two_stories
 
 EXPLANATIONS = [
     {
@@ -19,4 +19,4 @@ def test_brokers_and_peers_are_links_and_other_words_are_not():
 
 
 def test_names_and_addresses_of_all_brokers_are_known():
-    assert broker_words(map(versions_of, two_stories())) == {"b0", "b1", "a0:1", "a1:1"}
+    assert broker_words(story.history() for story in two_stories()) == {"b0", "b1", "a0:1", "a1:1"}

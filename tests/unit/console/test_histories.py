@@ -3,9 +3,16 @@
 import threading
 from types import SimpleNamespace
 
+import msgspec
+
+from namekeeper.answers.render import route_values
+from namekeeper.answers.route import route_at
+from namekeeper.answers.source import JournalAnswers
 from namekeeper.answers.times import shown
-from namekeeper.console.histories import Histories, HistoryLock, JournalHistory
+from namekeeper.console.histories import Histories, HistoryLock
 from namekeeper.console.views import ConsoleViews
+from namekeeper.history.rows import LiveKey
+from namekeeper.history.sources.journal import JournalSource
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.history import Changed
@@ -20,8 +27,12 @@ def written(story, folder):
     return str(write_journal(folder, story.journal.lines()))
 
 
+def source_of(folder, clock=None):
+    return JournalSource([FoundJournal(folder)], clock)
+
+
 def read(histories):
-    found = [histories.read(source) for source in histories.sources]
+    found = [histories.read(each) for each in histories.all]
     return any(found)
 
 
@@ -29,7 +40,7 @@ def test_a_change_is_read_once_and_told(tmp_path):
     story = Story()
     story.registers()
     folder = written(story, tmp_path / "j")
-    histories = Histories([JournalHistory(FoundJournal(folder))])
+    histories = Histories([source_of(folder)])
     assert read(histories)
     assert not read(histories)
     assert histories.revision == 1
@@ -38,7 +49,7 @@ def test_a_change_is_read_once_and_told(tmp_path):
     assert read(histories)
     assert histories.revision == 2
     (followed,) = histories.followed
-    assert followed.versions.events[-1].cause == "wipe_write_perm"
+    assert followed.history.events[-1].cause == "wipe_write_perm"
     assert followed.progress[0] == followed.progress[1]
     assert not followed.is_running
 
@@ -47,16 +58,16 @@ def test_what_a_journal_held_last_is_shown_before_it_is_read(tmp_path):
     story = Story()
     story.registers()
     story.wiped()
-    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
-    histories = Histories([history])
+    histories = Histories([source_of(written(story, tmp_path / "j"))])
+    (history,) = histories.all
     assert histories.begin(history)
-    end = history.followed.versions
+    end = history.followed.history
     assert history.followed.progress[0] < history.followed.progress[1]
     read(histories)
-    all_of_it = history.followed.versions
+    all_of_it = history.followed.history
     at = end.knows_up_to
-    assert end.route("T", at).route == all_of_it.route("T", at).route
-    assert dict(end.rows("live", at)) == dict(all_of_it.rows("live", at))
+    assert route_at(end, "T", at).route == route_at(all_of_it, "T", at).route
+    assert dict(end.rows(LiveKey, at)) == dict(all_of_it.rows(LiveKey, at))
     assert (end.knows_from, end.events) == (at, [])
     assert all_of_it.knows_from < at
 
@@ -64,8 +75,8 @@ def test_what_a_journal_held_last_is_shown_before_it_is_read(tmp_path):
 def test_who_asked_too_early_is_told_when_there_is_something_to_see(tmp_path):
     story = Story()
     story.registers()
-    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
-    histories = Histories([history])
+    histories = Histories([source_of(written(story, tmp_path / "j"))])
+    (history,) = histories.all
     views = ConsoleViews(histories, None, Clock(story.now))
     before = histories.revision
     assert views.topics({})["rows"] == []
@@ -77,9 +88,9 @@ def test_who_asked_too_early_is_told_when_there_is_something_to_see(tmp_path):
 def test_a_journal_that_is_gone_shows_nothing_at_once(tmp_path):
     story = Story()
     story.registers()
-    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
+    histories = Histories([source_of(written(story, tmp_path / "j"))])
+    (history,) = histories.all
     (tmp_path / "j").rename(tmp_path / "k")
-    histories = Histories([history])
     assert not histories.begin(history)
     assert histories.revision == 0
 
@@ -89,22 +100,22 @@ def test_name_servers_come_by_their_ids(tmp_path):
     for name in ("b_1", "a_1"):
         story = Story(name)
         story.registers()
-        sources.append(JournalHistory(FoundJournal(written(story, tmp_path / name))))
-    assert [each.versions.namesrv for each in Histories(sources).followed] == ["a_1", "b_1"]
+        sources.append(source_of(written(story, tmp_path / name)))
+    assert [each.history.namesrv for each in Histories(sources).followed] == ["a_1", "b_1"]
 
 
 def test_a_folder_that_is_gone_is_told_and_what_was_read_stays(tmp_path):
     story = Story()
     story.registers()
     folder = written(story, tmp_path / "j")
-    histories = Histories([JournalHistory(FoundJournal(folder))])
+    histories = Histories([source_of(folder)])
     read(histories)
     (tmp_path / "j").rename(tmp_path / "k")
     assert read(histories)
     (followed,) = histories.followed
     assert "can't read" in followed.problem
     assert not read(histories)
-    assert followed.versions.route("T", story.now).route is not None
+    assert route_at(followed.history, "T", story.now).route is not None
     (tmp_path / "k").rename(tmp_path / "j")
     assert read(histories)
     assert followed.problem == ""
@@ -126,15 +137,16 @@ def test_of_a_running_name_server_the_present_is_known(tmp_path):
     folder = written(story, tmp_path / "j")
     clock = Clock(story.now + 90_000)
     release = take_lock(folder)
-    history = JournalHistory(FoundJournal(folder), clock)
-    assert read(Histories([history]))
+    histories = Histories([source_of(folder, clock)])
+    (history,) = histories.all
+    assert read(histories)
     assert history.followed.is_running
-    assert history.followed.versions.knows_up_to == clock.wall_ms
+    assert history.followed.history.knows_up_to == clock.wall_ms
     clock.wall_ms += 1
-    read(Histories([history]))
-    assert history.followed.versions.knows_up_to == story.now, "it has been silent for too long"
+    read(histories)
+    assert history.followed.history.knows_up_to == story.now, "it has been silent for too long"
     release()
-    assert read(Histories([history]))
+    assert read(histories)
     assert not history.followed.is_running
 
 
@@ -144,8 +156,8 @@ def test_whether_a_stopped_one_runs_again_is_looked_at_now_and_then(tmp_path):
     story.registers()
     folder = written(story, tmp_path / "j")
     clock = Clock(story.now)
-    history = JournalHistory(FoundJournal(folder), clock)
-    histories = Histories([history])
+    histories = Histories([source_of(folder, clock)])
+    (history,) = histories.all
     read(histories)
     release = take_lock(folder)
     clock.mono_ms = 1_999
@@ -164,14 +176,15 @@ def test_when_a_broker_was_heard_last_is_read_of_a_running_one(tmp_path):
     boot = story.journal.boots[-1]
     save_heard(folder, HeardTimes(boot, [("c", "a0:1", 5_000)]))
     clock = Clock(story.now)
-    history = JournalHistory(FoundJournal(folder), clock)
-    read(Histories([history]))
+    histories = Histories([source_of(folder, clock)])
+    (history,) = histories.all
+    read(histories)
     assert history.followed.heard == {}, "it does not run"
     release = take_lock(folder)
     clock.mono_ms = 2_000
-    read(Histories([history]))
-    (since,) = [each.since for each in history.followed.versions.coverage.boots]
-    assert history.followed.heard == {("live", "c", "a0:1"): since + 5_000}
+    read(histories)
+    (since,) = [each.since for each in history.followed.history.coverage.boots]
+    assert history.followed.heard == {LiveKey("c", "a0:1"): since + 5_000}
     release()
 
 
@@ -181,13 +194,13 @@ def test_steps_that_wait_for_a_checkpoint_come_when_nobody_completes_it(tmp_path
     story.journal.begin_checkpoint("interval")
     wiped = story.wiped()
     clock = Clock(story.now)
-    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")), clock)
-    histories = Histories([history])
+    histories = Histories([source_of(written(story, tmp_path / "j"), clock)])
+    (history,) = histories.all
     read(histories)
-    assert history.followed.versions.events[-1].at < wiped
+    assert history.followed.history.events[-1].at < wiped
     clock.mono_ms = 2_000
     assert read(histories)
-    assert history.followed.versions.events[-1].at == wiped
+    assert history.followed.history.events[-1].at == wiped
 
 
 def test_who_looks_goes_before_who_reads_on():
@@ -207,40 +220,151 @@ def test_who_looks_goes_before_who_reads_on():
     assert order == ["look", "read"]
 
 
-def test_histories_share_the_memory_and_the_page_says_from_when_on_they_are_known(tmp_path):
+LIMIT = 180_000
+"""Bytes: some more than the rows of the present, most of which are properties, also in the part for instants that
+were dropped."""
+
+
+def crowded(tmp_path, names="j", limit_bytes=4 * LIMIT):
+    """Histories of journals that do not fit into the memory, all of which were read."""
     story = Story()
     story.registers()
-    for _ in range(200):
+    for _ in range(500):
         story.wiped()
         story.registers()
-    folders = [written(story, tmp_path / name) for name in "jk"]
-    histories = Histories([JournalHistory(FoundJournal(folder)) for folder in folders], 40_000)
+    histories = Histories([source_of(written(story, tmp_path / name)) for name in names], limit_bytes)
     read(histories)
+    return story, histories
+
+
+def route_of_topic(histories, views, at):
+    query = {"name": "T", "at": str(at)}
+    with histories.earlier(views.instants("topic", query), "T"):
+        (found,) = views.topic(query)["routes"]
+    return found["knowledge"], msgspec.json.encode(found["route"])
+
+
+def route_in(journal, at):
+    (found,) = route_values(journal.routes("T", at))
+    return found["knowledge"], msgspec.json.encode(found["route"])
+
+
+def test_histories_share_the_memory_and_the_page_says_from_when_on_they_have_changes(tmp_path):
+    story, histories = crowded(tmp_path, "jk", 8 * LIMIT)
     views = ConsoleViews(histories, None, Clock(story.now))
     rows = views.overview({})["namesrvs"]
     for followed, row in zip(histories.followed, rows, strict=True):
-        assert followed.versions.size <= 20_000
-        assert row["dropped_until"] == row["knows_from"] == followed.versions.dropped_until
+        assert followed.history.size <= 3 * LIMIT
+        assert row["dropped_until"] == followed.history.dropped_until == followed.history.knows_from
         (note,) = row["notes"]
-        assert note.startswith(
-            f"the history of {row['namesrv']} is known from {shown(row['knows_from'], None)}"
-        )
-    first = rows[0]["knows_from"]
-    assert views.overview({})["first"] == first
+        from_when = shown(row["dropped_until"], None)
+        assert note.startswith(f"the history of {row['namesrv']} has its changes from {from_when} on")
+        assert note.endswith("older instants are read from its journal")
+    dropped = rows[0]["dropped_until"]
+    assert views.overview({})["first"] == rows[0]["knows_from"] < dropped
     changes = views.changes({})
-    assert changes["dropped_until"] == first
-    assert min(change["at"] for change in changes["rows"]) >= first
-    assert views.topic({"name": "T", "at": str(first - 1)})["routes"][0]["knowledge"] == "before the journal"
-    assert views.topic({"name": "T", "at": str(first)})["routes"][0]["route"] is not None
+    assert changes["dropped_until"] == dropped
+    assert min(change["at"] for change in changes["rows"]) >= dropped
+
+
+def test_an_instant_that_was_dropped_is_read_again_from_the_journal(tmp_path):
+    story, histories = crowded(tmp_path)
+    views = ConsoleViews(histories, None, Clock(story.now))
+    every = JournalAnswers([str(tmp_path / "j")])
+    dropped, first = histories.followed[0].history.dropped_until, histories.followed[0].first
+    (namesrv,) = every.namesrvs()
+    instants = [first, first + 1, (first + dropped) // 2, dropped - 1, dropped]
+    for at in instants:
+        assert route_of_topic(histories, views, at) == route_in(every, at), at
+        query = {"at": str(at)}
+        with histories.earlier(views.instants("topics", query), None):
+            topics = {row["topic"] for row in views.topics(query)["rows"]}
+            assert topics == set(every.held(namesrv, at).state.tables.topics()), at
+            assert views.overview(query)["namesrvs"][0]["knowledge"] == "known"
+    assert route_of_topic(histories, views, first - 1) == ("before the journal", b"null")
+
+
+def test_what_was_read_again_is_kept_within_the_memory_for_it(tmp_path):
+    _, histories = crowded(tmp_path)
+    (history,) = histories.all
+    dropped = history.followed.history.dropped_until
+    for at in range(dropped - 30_000, dropped, 1_000):
+        with histories.earlier([at], None):
+            assert history.history_at(at) is not history.followed.history
+            assert sum(found.size for *_, found in history._earlier) <= LIMIT
+    kept = list(history._earlier)
+    with histories.earlier([kept[-1][1]], None):
+        assert history._earlier == kept, "what is there is not read again"
+
+
+def test_what_does_not_fit_into_the_memory_for_it_is_read_once_and_not_known(tmp_path, monkeypatch):
+    story, histories = crowded(tmp_path)
+    views = ConsoleViews(histories, None, Clock(story.now))
+    (history,) = histories.all
+    at = history.followed.history.dropped_until - 1
+    history._limit_bytes = 1_000
+    readings = []
+    read_part = history._read_part
+    monkeypatch.setattr(history, "_read_part", lambda *asked: readings.append(asked) or read_part(*asked))
+    for _ in range(2):
+        assert route_of_topic(histories, views, at) == ("before the journal", b"null")
+    assert len(readings) == 1
+    assert history._earlier == []
+
+
+def test_progress_is_complete_only_when_everything_that_was_read_is_shown(tmp_path):
+    story = Story()
+    for _ in range(300):
+        story.registers()
+        story.wiped()
+    histories = Histories([source_of(written(story, tmp_path / "j"))])
+    (history,) = histories.all
+    histories.begin(history)
+    seen = []
+
+    class Watched(HistoryLock):
+        def wait_for_lookers(self):
+            seen.append(history.followed.progress)
+
+    history.read(Watched())
+    assert len(seen) > 2
+    assert all(done < parts for done, parts in seen)
+    assert history.followed.progress == (1, 1)
+    assert history.followed.history is history._history
+
+
+def test_after_a_step_of_the_clock_an_instant_is_what_the_journal_says(tmp_path):
+    """The clock is put back by ten minutes: records that come later may be of an earlier instant."""
+    story = Story()
+    story.registers()
+    for count in range(500):
+        if count == 20:
+            story.later(-600_000)
+        story.wiped()
+        story.registers()
+    histories = Histories([source_of(written(story, tmp_path / "j"))], 4 * LIMIT)
+    read(histories)
+    every, views = JournalAnswers([str(tmp_path / "j")]), ConsoleViews(histories, None, Clock(story.now))
+    first, dropped = histories.followed[0].first, histories.followed[0].history.dropped_until
+    for at in range(first, dropped, max(1, (dropped - first) // 40)):
+        assert route_of_topic(histories, views, at) == route_in(every, at), at
+
+
+def test_an_instant_is_read_again_without_the_lock_of_the_histories(tmp_path):
+    _, histories = crowded(tmp_path)
+    (history,) = histories.all
+    at = history.followed.history.dropped_until - 1
+    with histories.lock, histories.earlier([at], None):
+        assert history.history_at(at) is not history.followed.history
 
 
 def test_a_step_is_applied_before_the_next_one_is_made(tmp_path):
     """Each may have a hundred thousand rows: 44 of them in a list took a gigabyte."""
     story = Story()
     story.registers()
-    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
+    (history,) = Histories([source_of(written(story, tmp_path / "j"))]).all
     log = []
-    history._versions = SimpleNamespace(take=lambda step: log.append(("taken", step.seq)))
+    history._history = SimpleNamespace(take=lambda step: log.append(("taken", step.seq)))
     steps = [Changed(1, seq, seq, [None] * 1_500) for seq in range(5)]
 
     def made():
@@ -255,7 +379,7 @@ def test_a_step_is_applied_before_the_next_one_is_made(tmp_path):
 def test_few_instants_of_many_rows_are_cached(tmp_path, monkeypatch):
     story = Story()
     story.registers()
-    histories = Histories([JournalHistory(FoundJournal(written(story, tmp_path / "j")))])
+    histories = Histories([source_of(written(story, tmp_path / "j"))])
     read(histories)
     views = ConsoleViews(histories, None, Clock(story.now))
     at = story.now

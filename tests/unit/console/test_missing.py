@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.console.instants import held_by
+from namekeeper.console.instants import by_cluster, held_by_each
 from namekeeper.console.missing import missing
 from namekeeper.route.events import BrokerLiveGone, Cause, Change, TopicQueuesChanged
 from tests.unit.answers.story import Story
@@ -14,7 +14,7 @@ DAY_MS = 86_400_000
 def missing_of(*stories: Story, at: int | None = None):
     for story in stories:
         story.alive()
-    return missing([held_by(each.versions, at) for each in followed_of(*stories)])
+    return missing(by_cluster(held_by_each([each.history for each in followed_of(*stories)], at)))
 
 
 def two_brokers() -> Story:

@@ -2,7 +2,7 @@
 
 from namekeeper.console.search import NAMES_LIMIT, found_names
 from tests.unit.answers.story import Story
-from tests.unit.console.incident import two_stories, versions_of
+from tests.unit.console.incident import two_stories
 
 
 def names(found):
@@ -10,7 +10,7 @@ def names(found):
 
 
 def test_names_of_every_kind_in_any_case():
-    histories = [versions_of(story) for story in two_stories()]
+    histories = [story.history() for story in two_stories()]
     assert names(found_names(histories, "B")) == {
         "topic": [], "broker": ["b0", "b1"], "address": [], "cluster": [], "zone": [], "peer": [], "namesrv": ["b_1"],
     }  # fmt: skip
@@ -24,13 +24,13 @@ def test_a_zone_is_found_also_when_its_brokers_went():
     story = Story()
     story.registers(zone="zone-1")
     story.unregisters()
-    assert names(found_names([versions_of(story)], "ONE-1"))["zone"] == ["zone-1"]
+    assert names(found_names([story.history()], "ONE-1"))["zone"] == ["zone-1"]
 
 
 def test_what_begins_with_the_text_comes_first_and_the_rest_is_counted():
     story = Story()
     story.registers(topics=(*(f"x-{n:02}" for n in range(30)), "a-x"))
-    (topics, *_) = found_names([versions_of(story)], "x")["kinds"]
+    (topics, *_) = found_names([story.history()], "x")["kinds"]
     assert topics["total"] == 31
     assert len(topics["names"]) == NAMES_LIMIT
     assert topics["names"][0] == "x-00"

@@ -14,14 +14,16 @@ import pytest
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.console import server
-from namekeeper.console.histories import Histories, HistoryLock, JournalHistory
+from namekeeper.console.histories import FollowedHistory, Histories, HistoryLock
 from namekeeper.console.server import ConsoleServer, opening_rest
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
+from namekeeper.history.sources.journal import JournalSource
 from namekeeper.http.doors import COOKIE, Doors
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
+from tests.support.server.secrets import Untouchable, comparisons
 from tests.support.system.waiting import eventually
 from tests.unit.answers.story import Story
 from tests.unit.console.test_histories import Clock
@@ -37,7 +39,7 @@ class Site:
         self.story = Story()
         self.story.registers()
         self.write()
-        self.histories = Histories([JournalHistory(FoundJournal(str(folder)), Clock(self.story.now))])
+        self.histories = Histories([JournalSource([FoundJournal(str(folder))], Clock(self.story.now))])
         self.views = ConsoleViews(self.histories, None, Clock(self.story.now))
         self.server = self.server_with(Doors("127.0.0.1"))
 
@@ -111,13 +113,13 @@ async def test_a_page_is_told_of_all_its_modules_at_once(site):
 
 
 async def test_what_a_journal_held_last_is_there_while_it_is_not_read_yet(site, monkeypatch):
-    may_read, read = threading.Event(), JournalHistory.read
+    may_read, read = threading.Event(), FollowedHistory.read
 
-    def late(history: JournalHistory, lock: HistoryLock) -> bool:
+    def late(history: FollowedHistory, lock: HistoryLock) -> bool:
         may_read.wait(READING)
         return read(history, lock)
 
-    monkeypatch.setattr(JournalHistory, "read", late)
+    monkeypatch.setattr(FollowedHistory, "read", late)
     async with site.server:
         try:
             await eventually(lambda: site.histories.revision == 1, within_seconds=READING)
@@ -126,16 +128,36 @@ async def test_what_a_journal_held_last_is_there_while_it_is_not_read_yet(site, 
             may_read.set()
 
 
+async def test_an_instant_that_is_read_again_keeps_no_other_view_waiting(site, monkeypatch):
+    reading, may_end = threading.Event(), threading.Event()
+
+    def read_slowly(_history: FollowedHistory, _at: int, _about: str | None) -> None:
+        reading.set()
+        may_end.wait(READING)
+
+    monkeypatch.setattr(FollowedHistory, "has_dropped", lambda _, at: at == 1)
+    monkeypatch.setattr(FollowedHistory, "read_earlier", read_slowly)
+    async with running(site):
+        older = asyncio.create_task(site.get("/api/overview?at=1"))
+        try:
+            await eventually(reading.is_set, within_seconds=READING)
+            status, *_ = await site.get("/api/overview")
+            assert (status, older.done()) == (200, False)
+        finally:
+            may_end.set()
+        assert (await older)[0] == 200
+
+
 @contextmanager
 def late_end(monkeypatch) -> Iterator[threading.Event]:
     """The end of a journal is not found before the event."""
-    may_begin, begin = threading.Event(), JournalHistory.begin
+    may_begin, begin = threading.Event(), FollowedHistory.begin
 
-    def late(history: JournalHistory, lock: HistoryLock) -> bool:
+    def late(history: FollowedHistory, lock: HistoryLock) -> bool:
         may_begin.wait(READING)
         return begin(history, lock)
 
-    monkeypatch.setattr(JournalHistory, "begin", late)
+    monkeypatch.setattr(FollowedHistory, "begin", late)
     try:
         yield may_begin
     finally:
@@ -231,6 +253,23 @@ async def test_without_the_token_there_is_the_page_and_nothing_else(site):
         assert (await site.get("/api/overview", Authorization="Bearer wrong"))[0] == 401
         assert (await site.get("/api/overview", Authorization="Bearer secret"))[0] == 200
         assert (await site.get("/api/overview", Cookie=f"{COOKIE}=secret"))[0] == 200
+
+
+TOKEN_WAYS = {
+    "header": lambda site, token: site.get("/api/overview", Authorization=f"Bearer {token}"),
+    "cookie": lambda site, token: site.get("/api/overview", Cookie=f"{COOKIE}={token}"),
+    "login": lambda site, token: site.ask("POST", "/api/login", data=token),
+}
+
+
+@pytest.mark.parametrize("way", TOKEN_WAYS)
+@pytest.mark.parametrize("wrong", ["xxxxxx", "secrex", "secrets"])
+async def test_a_wrong_token_is_compared_as_a_whole_whichever_way_it_comes(site, way, wrong):
+    site.server = site.server_with(Doors("127.0.0.1", token=Untouchable("secret")))
+    async with site.server:
+        with comparisons() as compared:
+            assert (await TOKEN_WAYS[way](site, wrong))[0] == 401
+    assert compared == [(b"secret", wrong.encode())]
 
 
 async def test_a_post_of_the_token_sets_a_cookie_that_scripts_do_not_see(site):

@@ -1,6 +1,6 @@
 """Tables of an instant: windows, filters, disagreement."""
 
-from namekeeper.console.instants import held_by
+from namekeeper.console.instants import held_by_each
 from namekeeper.console.tables import (
     TableQuery,
     broker_rows,
@@ -9,23 +9,25 @@ from namekeeper.console.tables import (
     troubles,
     writable_topics,
 )
+from namekeeper.history.rows import LiveKey
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import followed_of, two_stories
 
 
 def all_held(*stories: Story, at: int | None = None):
-    return [held_by(each.versions, at) for each in followed_of(*stories)]
+    return held_by_each([each.history for each in followed_of(*stories)], at)
 
 
 def test_name_servers_stand_side_by_side():
     stories = two_stories()
     followed = followed_of(*stories)
-    rows = namesrv_rows(followed, [held_by(each.versions, None) for each in followed])
+    rows = namesrv_rows(followed, held_by_each([each.history for each in followed], None))
     assert [(row["namesrv"], row["topics"], row["brokers"], row["clusters"]) for row in rows] == [
         ("a_1", 4, 2, 1), ("b_1", 3, 2, 1),
     ]  # fmt: skip
     assert rows[0]["knowledge_text"] == "known"
     assert rows[0]["knows_up_to"] == stories[0].now
+    assert [row["compared_with"] for row in rows] == [["b_1"], ["a_1"]]
 
 
 def test_a_broker_that_one_name_server_has_not_is_told_with_its_time():
@@ -43,7 +45,7 @@ def test_a_broker_that_one_name_server_has_not_is_told_with_its_time():
 
 def test_when_a_broker_was_heard_last_is_there_if_it_is_known():
     one, other = two_stories()
-    heard = {"a_1": {("live", "c", "a1:1"): 5}}
+    heard = {"a_1": {LiveKey("c", "a1:1"): 5}}
     (row,) = broker_rows(all_held(one, other), TableQuery(text="a1:1"), heard)["rows"]
     assert [row["at"][namesrv]["heard"] for namesrv in ("a_1", "b_1")] == [5, None]
 
@@ -108,6 +110,7 @@ def test_troubles_are_counted_as_the_tables_list_them():
     )
     assert troubles(held) == {
         "topics": 4, "unwritable": unwritable, "topics_differ": differ, "brokers_differ": 1, "known": 2,
+        "compared": 2,
         "brokers_missing": 0, "topics_missing": 0, "missing": [],
     }  # fmt: skip
     assert unwritable > 0

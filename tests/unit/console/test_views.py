@@ -5,7 +5,7 @@ import pytest
 
 from namekeeper.answers.explain import explain
 from namekeeper.answers.render import explanation_values, route_values
-from namekeeper.answers.source import JournalSource
+from namekeeper.answers.source import JournalAnswers
 from namekeeper.answers.times import shown
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
@@ -32,7 +32,7 @@ def stories():
 
 @pytest.fixture
 def source(stories, tmp_path):
-    return JournalSource([story.folder(tmp_path / story.journal.namesrv) for story in stories])
+    return JournalAnswers([story.folder(tmp_path / story.journal.namesrv) for story in stories])
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_wrong_query_says_what_is_wrong(views, view, query, says):
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_of_nothing_is_a_value_for_json(view):
     """A console may be opened before there is a record."""
-    views = ConsoleViews(histories_of(), lambda: JournalSource([]), Clock(5))
+    views = ConsoleViews(histories_of(), lambda: JournalAnswers([]), Clock(5))
     try:
         found = getattr(views, view)({"name": "T", "q": "T"})
     except ConfigError as error:
@@ -172,7 +172,7 @@ def test_the_audit_has_the_newest_requests_of_a_day_first(tmp_path):
         encode_record(record, Stamp(namesrv="ns-1", boot=1, seq=seq, ts=at, up_ms=seq))
         for seq, (record, at) in enumerate(records, 1)
     ]
-    source = JournalSource([FoundJournal(str(write_journal(tmp_path, lines)))])
+    source = JournalAnswers([FoundJournal(str(write_journal(tmp_path, lines)))])
     views = ConsoleViews(histories_of(), lambda: source, Clock(now))
     found = views.audit({})
     assert [(row["at"], row["peer"]) for row in found["rows"]] == asked[:0:-1]

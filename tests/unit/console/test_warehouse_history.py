@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from namekeeper.answers.row_versions import PeriodState, RowVersions
+from namekeeper.answers.route import route_at
 from namekeeper.console.broker_sessions import broker_sessions
 from namekeeper.console.histories import Histories
-from namekeeper.console.warehouse_history import warehouse_histories
+from namekeeper.console.warehouse_history import warehouse_history
+from namekeeper.history.history import History, PeriodState
+from namekeeper.history.rows import FilterKey, GroupKey, LiveKey, MappingKey, TopicKey
 from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.journal.reading.history import steps
 from namekeeper.pipeline.answers.queries import Answer, AnswerTables
 from namekeeper.pipeline.errors import WarehouseError
+from tests.support.journal.history import history_of
 from tests.support.pipeline.file_warehouse import SEED, FileWarehouse, file_warehouse
 from tests.support.pipeline.law import read
 from tests.unit.console.test_histories import Clock
@@ -28,55 +30,56 @@ def warehouse() -> FileWarehouse:
 
 
 @pytest.fixture(scope="module")
-def found(warehouse: FileWarehouse) -> dict[str, RowVersions]:
-    histories = Histories(warehouse_histories(warehouse.tables), limit_bytes=1 << 32)  # one world has dozens
-    assert all(histories.read(source) for source in histories.sources)
-    assert not any(histories.read(source) for source in histories.sources)
-    return {each.versions.namesrv: each.versions for each in histories.followed}
+def found(warehouse: FileWarehouse) -> dict[str, History]:
+    histories = Histories([warehouse_history(warehouse.tables)], limit_bytes=1 << 32)  # one world has dozens
+    assert all(histories.read(source) for source in histories.all)
+    assert not any(histories.read(source) for source in histories.all)
+    return {each.history.namesrv: each.history for each in histories.followed}
 
 
-def journals(warehouse: FileWarehouse) -> dict[str, RowVersions]:
-    made = {}
-    for history, namesrv, _ in warehouse.law.servers():
-        versions = RowVersions(namesrv)
-        for step in steps(read(history.records[namesrv])):
-            versions.take(step)
-        made[namesrv] = versions
-    return made
+def journals(warehouse: FileWarehouse) -> dict[str, History]:
+    return {
+        namesrv: history_of(namesrv, read(world.records[namesrv]))
+        for world, namesrv, _ in warehouse.law.servers()
+    }
 
 
-def test_every_instant_is_that_of_the_journal(warehouse: FileWarehouse, found: dict[str, RowVersions]):
+def test_every_instant_is_that_of_the_journal(warehouse: FileWarehouse, found: dict[str, History]):
     rng, known, orders = random.Random(SEED), 0, 0
     wanted = journals(warehouse)
     assert found.keys() == wanted.keys()
-    for namesrv, versions in wanted.items():
+    for namesrv, history in wanted.items():
         other = found[namesrv]
-        assert other.knows_from == versions.knows_from, namesrv
-        assert other.knows_up_to == versions.knows_up_to, namesrv
-        assert other.periods() == versions.periods(), namesrv
-        if versions.knows_from is None:
+        assert other.knows_from == history.knows_from, namesrv
+        assert other.knows_up_to == history.knows_up_to, namesrv
+        assert other.periods() == history.periods(), namesrv
+        if history.knows_from is None:
             continue
-        for at in rng.choices(range(versions.knows_from, versions.knows_up_to + 1), k=INSTANTS):
-            assert other.knowledge(at) == versions.knowledge(at), (namesrv, at)
-            if versions.knowledge(at) is not Knowledge.KNOWN:
+        for at in rng.choices(range(history.knows_from, history.knows_up_to + 1), k=INSTANTS):
+            assert other.knowledge(at) == history.knowledge(at), (namesrv, at)
+            if history.knowledge(at) is not Knowledge.KNOWN:
                 continue
             known += 1
-            for kind in ("live", "group", "topic", "mapping", "filter"):
-                assert dict(other.rows(kind, at)) == dict(versions.rows(kind, at)), (namesrv, kind, at)
-            for topic in rng.sample(sorted(versions.topics()), min(2, len(list(versions.topics())))):
-                assert other.route(topic, at).route == versions.route(topic, at).route, (namesrv, topic, at)
+            for kind in (LiveKey, GroupKey, TopicKey, MappingKey, FilterKey):
+                assert dict(other.rows(kind, at)) == dict(history.rows(kind, at)), (namesrv, kind, at)
+            for topic in rng.sample(sorted(history.topics()), min(2, len(list(history.topics())))):
+                assert route_at(other, topic, at).route == route_at(history, topic, at).route, (
+                    namesrv,
+                    topic,
+                    at,
+                )
             namespace = "ORDER_TOPIC_CONFIG"
-            assert other.kv_at(at, namespace) == versions.kv_at(at, namespace), (namesrv, at)
-            orders += bool(versions.kv_at(at, namespace))
+            assert other.kv_at(at, namespace) == history.kv_at(at, namespace), (namesrv, at)
+            orders += bool(history.kv_at(at, namespace))
     assert known > len(wanted)
     assert orders
 
 
-def test_what_happened_is_that_of_the_journal(warehouse: FileWarehouse, found: dict[str, RowVersions]):
-    for namesrv, versions in journals(warehouse).items():
+def test_what_happened_is_that_of_the_journal(warehouse: FileWarehouse, found: dict[str, History]):
+    for namesrv, history in journals(warehouse).items():
         got, expected = (
             [(each.at, each.what, each.cause, each.peer, sorted(each.rows, key=repr)) for each in events]
-            for events in (found[namesrv].events, versions.events)
+            for events in (found[namesrv].events, history.events)
         )
         assert got == expected, namesrv
 
@@ -98,8 +101,8 @@ class Broken:
 
 def test_tables_that_can_not_be_read_are_told_and_tried_again_later(warehouse: FileWarehouse):
     tables, clock = Broken(warehouse.tables), Clock(5)
-    histories = Histories(warehouse_histories(tables, clock)[:1])
-    (source,) = histories.sources
+    histories = Histories([warehouse_history(tables, clock)])
+    source, *_ = histories.all
     assert histories.read(source)
     assert source.followed.problem == "it can't be read"
     tables.is_broken = False
@@ -109,17 +112,15 @@ def test_tables_that_can_not_be_read_are_told_and_tried_again_later(warehouse: F
     assert (source.followed.problem, source.followed.progress) == ("", (1, 1))
 
 
-def test_the_sessions_of_brokers_are_those_of_the_table(
-    warehouse: FileWarehouse, found: dict[str, RowVersions]
-):
+def test_the_sessions_of_brokers_are_those_of_the_table(warehouse: FileWarehouse, found: dict[str, History]):
     """Where records were lost the table has a row before and a row after, and the page one session, if it is one."""
     rows = warehouse.rows("broker_session")
     exact = 0
-    for namesrv, versions in found.items():
+    for namesrv, history in found.items():
         told = {
             (each["cluster"], each["addr"], each["since"]): each["until"]
-            for addr in {key[2] for key in versions.keys("live")}
-            for each in broker_sessions([versions], addr)
+            for addr in {key.broker_addr for key in history.keys(LiveKey)}
+            for each in broker_sessions([history], addr)
             if each["until"] != each["since"]  # begun in the millisecond of a loss, and not seen again
         }
         wanted: dict[tuple[str, str, int], int | None] = {}
@@ -129,11 +130,11 @@ def test_the_sessions_of_brokers_are_those_of_the_table(
                 session = row["boot"], row["gen"], row["broker_addr"]
                 since = begins.setdefault(session, row["valid_from"])
                 wanted[row["cluster"], row["broker_addr"], since] = row["valid_to"]
-        if not any(period.state is PeriodState.UNKNOWN for period in versions.periods()):
+        if not any(period.state is PeriodState.UNKNOWN for period in history.periods()):
             assert told == wanted, namesrv
             exact += len(told)
             continue
-        end = versions.knows_up_to + 1
+        end = history.knows_up_to + 1
         for (cluster, addr, since), until in wanted.items():
             assert any(
                 key[:2] == (cluster, addr) and key[2] <= since and (ended or end) >= (until or end)

@@ -2,7 +2,7 @@
 
 from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.errors import RemotingConnectError
-from namekeeper.fleet.summary import FleetSummary
+from namekeeper.fleet.fleet import FleetSummary
 
 
 def test_results_are_counted_by_name_server():

@@ -1,6 +1,6 @@
 """A clock that stands still while one thing happens."""
 
-from namekeeper.fleet.version_clock import VersionClock
+from namekeeper.fleet.fleet import VersionClock
 from tests.unit.app.parts import FakeClock
 
 

@@ -15,7 +15,7 @@ from namekeeper.access.peer import Peer
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
-from namekeeper.http.server import OperatorHttpServer
+from namekeeper.http.server import OperatorHttpServer, PageAccess, PageSources
 from namekeeper.http.stats import NameServerStats
 from tests.support.system.waiting import eventually
 from tests.unit.http.test_console_process import FAKE
@@ -33,9 +33,9 @@ class Page:
     ) -> None:
         self.process = ConsoleProcess(lambda: command)
         self.server = OperatorHttpServer(
-            "127.0.0.1", 0, metrics=lambda: NameServerStats(version="1", start_time_seconds=1.0),
+            "127.0.0.1", 0, PageSources(metrics=lambda: NameServerStats(version="1", start_time_seconds=1.0),
             health=lambda: HealthState(phase=Phase.SERVING), nsaddr=lambda: "", watch=Watching(),
-            who_knows=who_knows if remembers else None, refuse=refuse, console=self.process, **more,
+            who_knows=who_knows if remembers else None, console=self.process), PageAccess(refuse=refuse, **more),
         )  # fmt: skip
 
     async def ask(self, path: str, method: str = "GET", **more: Any) -> tuple[int, str, dict[str, str]]:

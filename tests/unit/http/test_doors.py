@@ -6,6 +6,7 @@ from namekeeper.access.peer import peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.http.doors import Doors, is_loopback, make_token, problem_with_host_name
+from tests.support.server.secrets import Untouchable, comparisons
 
 LOCAL = Doors("127.0.0.1")
 OPEN = Doors("0.0.0.0", frozenset({"ns.example.com"}), "secret")
@@ -154,3 +155,26 @@ def test_a_page_of_this_server_may_send_what_changes_something(headers):
 def test_the_page_of_another_server_may_not(headers):
     doors = Doors("0.0.0.0", frozenset({"ns.example.com"}), own_names=frozenset({"localhost"}))
     assert "another server" in doors.refuse_origin({"Host": "127.0.0.1:9886", **headers})
+
+
+WAYS = {
+    "the console's token": (lambda doors, token: doors.refuse_token([token]), [b"secret"]),
+    "a stranger's host name": (
+        lambda doors, token: doors.refuse_host("evil.test", token),
+        [b"secret", b"key"],
+    ),
+    "the key of a user": (lambda doors, token: doors.refuse_peer(peer_at("192.0.2.1:0"), [token]), [b"key"]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("wrong", ["xxxxxx", "secxxx", "secrex", "secrets", "s", "kex", "ke", "sécret"])
+def test_a_wrong_token_is_compared_as_a_whole_however_much_of_it_is_right(wrong, way):
+    """The time of an answer would tell how many characters are right."""
+    ask, secrets = WAYS[way]
+    rules = parse_access_file(f'mode = "enforce"\nkeys = "k"\n{PAGES}', source="access.toml").rules
+    policy = AccessPolicy(rules, {"ops": (Untouchable("key"),)})
+    doors = Doors("0.0.0.0", token=Untouchable("secret"), policy=lambda: policy)
+    with comparisons() as compared:
+        assert ask(doors, wrong) is not None
+    assert compared == [(secret, wrong.encode()) for secret in secrets]

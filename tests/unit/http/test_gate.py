@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import zlib
 from collections.abc import AsyncIterator
 
@@ -12,18 +13,34 @@ from aiohttp import web
 from namekeeper.http import gate, listener, page_server
 from namekeeper.http.gate import Connection, Gate
 from namekeeper.http.slots import Slots
+from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.tls_settings import TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
+from tests.support.wire.certificates import Certificates
+from tests.support.wire.peer import trusting
 from tests.unit.http.test_server import Site
 
 HEAD = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 WITH_BODY = b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n"
 FAR = 3_600.0
+TRUSTING = trusting()
+without_tls = pytest.mark.parametrize("site", ["plain"], indirect=True)
+"""Crowds of hundreds of peers, whose handshakes would take most of the time."""
 
 
-@pytest.fixture
-async def site() -> AsyncIterator[Site]:
-    site = Site()
+@pytest.fixture(scope="module")
+def tls_settings(tmp_path_factory: pytest.TempPathFactory) -> TlsSettings:
+    cert, key = Certificates(tmp_path_factory.mktemp("tls")).issue("server", "127.0.0.1")
+    return TlsSettings(
+        mode=TlsMode.ENFORCING, test_mode=False, server_cert_path=str(cert), server_key_path=str(key)
+    )
+
+
+@pytest.fixture(params=["plain", "tls"])
+async def site(request: pytest.FixtureRequest, tls_settings: TlsSettings) -> AsyncIterator[Site]:
+    """A server whose peers come without TLS, then one whose peers come with it: the limits are the same."""
+    site = Site(tls=TlsContexts(lambda: tls_settings) if request.param == "tls" else None)
     async with site.server:
         yield site
 
@@ -50,7 +67,8 @@ class Crowd:
             sock.bind((host, 0))
             sock.setblocking(False)
             await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", self._site.server.port))
-            reader, writer = await asyncio.open_connection(sock=sock)
+            tls = {"ssl": TRUSTING, "server_hostname": "127.0.0.1"} if self._site.tls else {}
+            reader, writer = await asyncio.open_connection(sock=sock, **tls)
             if rcvbuf:
                 writer.transport.pause_reading()
             writer.write(data)
@@ -70,6 +88,7 @@ async def crowd(site: Site) -> AsyncIterator[Crowd]:
 
 
 @both_loops
+@without_tls
 @pytest.mark.parametrize(
     "data", [b"", b"GET /metr", HEAD[:-2], WITH_BODY, b"GET /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n"],
     ids=["nothing", "half a line", "no end of the head", "no body", "a body for a page without one"],
@@ -78,7 +97,7 @@ async def test_health_has_a_place_whatever_others_do_not_send(site: Site, crowd:
     await crowd.open(2 * gate.ASKING_LIMIT, data)
     for path in ("/healthz", "/readyz"):
         assert (await site.ask(path)).status == 200
-    assert len(gate_of(site)) <= 2 * gate.ASKING_LIMIT
+    assert len(gate_of(site).asking) <= 2 * gate.ASKING_LIMIT
 
 
 @both_loops
@@ -122,6 +141,7 @@ CROWDS = {
 
 
 @both_loops
+@without_tls
 @pytest.mark.parametrize("kind", CROWDS)
 async def test_a_burst_of_its_own_host_does_not_close_a_probe_that_is_about_to_ask(
     site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -136,6 +156,50 @@ async def test_a_burst_of_its_own_host_does_not_close_a_probe_that_is_about_to_a
     crowd._writers[0].write(HEAD.replace(b"metrics", b"readyz"))
     assert (await crowd.readers[0].read()).startswith(b"HTTP/1.1 200")
     assert len(gate_of(site)) <= gate.ASKING_BURST + gate.READING_LIMIT
+
+
+@both_loops
+@pytest.mark.parametrize("kind", CROWDS)
+async def test_over_tls_a_probe_is_answered_beside_a_crowd(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The crowd comes between the probe's handshake and its request, first young, then with time enough."""
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", FAR)
+    gate_of(site).asking.limit = 4
+    for young_seconds in (FAR, 0.0):
+        monkeypatch.setattr(gate, "YOUNG_SECONDS", young_seconds)
+        await crowd.open(12, CROWDS[kind], host="127.0.0.2")
+        await crowd.open(1)
+        await crowd.open(12, CROWDS[kind], host="127.0.0.2")
+        crowd._writers[-13].write(HEAD.replace(b"metrics", b"readyz"))
+        assert (await crowd.readers[-13].read()).startswith(b"HTTP/1.1 200")
+
+
+@both_loops
+@pytest.mark.parametrize("site", ["tls"], indirect=True)
+@pytest.mark.parametrize("kind", CROWDS)
+async def test_over_tls_a_probe_is_answered_beside_many_hosts_with_one_connection_each(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Hosts that had time enough make room for the probe, and those that come after it do not close it."""
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", FAR)
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
+    monkeypatch.setattr(gate, "ASKING_BURST", 12)
+    entered = gate_of(site)
+    entered.asking.limit = 4
+    for number in range(8):
+        await crowd.open(1, CROWDS[kind], host=f"127.1.0.{number + 1}")
+    for connection in list(entered._connections.values()):
+        connection.began -= 2 * FAR
+    await crowd.open(1)
+    later = 9 if kind == "nothing" else 24
+    for number in range(later):
+        await crowd.open(1, CROWDS[kind], host=f"127.2.0.{number + 1}")
+    crowd._writers[8].write(HEAD.replace(b"metrics", b"readyz"))
+    assert (await crowd.readers[8].read()).startswith(b"HTTP/1.1 200")
+    for path in ("/healthz", "/readyz"):
+        assert (await site.ask(path)).status == 200
+    assert len(entered.asking) <= 12
 
 
 def heard(connection: Connection, data: bytes) -> Connection:
@@ -162,7 +226,10 @@ async def test_of_many_connections_those_go_first_that_had_time_to_ask(
 
 
 @pytest.mark.parametrize("part", [b"GET /healthz HTTP/1.1\r\n", WITH_BODY])
-async def test_in_a_burst_those_go_first_that_sent_a_part_of_a_request(part: bytes) -> None:
+async def test_in_a_burst_those_go_first_that_sent_a_part_of_a_request(
+    part: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
     entered = Gate(Server())
     probe, asked = connected(entered), heard(connected(entered), HEAD)
     parts = []
@@ -177,9 +244,55 @@ async def test_in_a_burst_those_go_first_that_sent_a_part_of_a_request(part: byt
         connection.connection_lost(None)
 
 
+async def test_hosts_with_one_connection_each_do_not_close_the_second_one_of_a_probe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
+    entered = Gate(Server())
+    probes = [connected(entered, host="10.0.0.9") for _ in range(2)]
+    others = []
+    for index in range(2 * gate.ASKING_BURST):
+        others.append(connected(entered, host=f"10.1.{index // 256}.{index % 256}"))
+        heard(others[-1], b"GET /healthz HTTP/1.1\r\n")
+    assert [each._transport.is_aborted for each in probes] == [False, False]
+    assert len(entered.asking) <= gate.ASKING_BURST
+    for connection in (*probes, *others):
+        connection.connection_lost(None)
+
+
+async def test_where_descriptors_are_few_the_fullest_stage_loses_the_oldest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
+    entered = Gate(Server())
+    readers = [connected(entered) for _ in range(4)]
+    for each in readers:
+        each.read(Request(), 1_000)
+    probes = [connected(entered) for _ in range(2)]
+    entered.evict_one()
+    assert [each._transport.is_aborted for each in (*readers, *probes)] == [True] + 5 * [False]
+    parts = [heard(connected(entered), b"GET") for _ in range(4)]
+    entered.evict_one()
+    assert [each._transport.is_aborted for each in (*probes, *parts)] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    parts[1].began -= 2 * FAR
+    entered.evict_one()
+    assert parts[1]._transport.is_aborted is True
+    for connection in (*readers, *probes, *parts):
+        connection.connection_lost(None)
+    entered.evict_one()
+
+
 @pytest.mark.parametrize("has_sent", [False, True])
-async def test_there_is_an_end_to_a_burst(has_sent: bool) -> None:
+async def test_there_is_an_end_to_a_burst(has_sent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that have sent something go last, the oldest first."""
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
     entered = Gate(Server())
     first = [connected(entered, has_sent=True), connected(entered)]
     others = [connected(entered, has_sent=has_sent) for _ in range(gate.ASKING_BURST)]
@@ -209,22 +322,29 @@ class Transport:
     """A connection that is nowhere."""
 
     is_aborted = False
+    is_closed = False
     waiting = 0
 
+    def __init__(self, host: str = "10.0.0.1") -> None:
+        self._host = host
+
     def get_extra_info(self, name: str) -> object:
-        return ("10.0.0.1", 5) if name == "peername" else None
+        return (self._host, 5) if name == "peername" else None
 
     def abort(self) -> None:
         self.is_aborted = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
 
     def get_write_buffer_size(self) -> int:
         return self.waiting
 
 
-def connected(entered: Gate, *, has_sent: bool = False) -> Connection:
+def connected(entered: Gate, *, has_sent: bool = False, host: str = "10.0.0.1") -> Connection:
     connection = entered()
     connection._has_unread_bytes = lambda: has_sent
-    connection.connection_made(Transport())
+    connection.connection_made(Transport(host))
     return connection
 
 
@@ -261,7 +381,7 @@ async def test_a_peer_that_does_not_read_its_answer_is_disconnected(
 
 
 async def test_a_peer_that_reads_something_between_looks_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "READ_SECONDS", FAR)
+    monkeypatch.setattr(gate, "READ_SECONDS", 0.0)
     connection, request = connected(Gate(Server())), Request()
     connection.read(request, 1_000)
     transport = connection._transport
@@ -269,6 +389,58 @@ async def test_a_peer_that_reads_something_between_looks_goes_on(monkeypatch: py
         assert transport.is_aborted is False
         connection._look()
     assert transport.is_aborted is True
+    connection.connection_lost(None)
+
+
+async def test_a_peer_that_reads_slowly_gets_the_whole_answer(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over TLS the answer was cut off a second after it was made."""
+    monkeypatch.setattr(gate, "GOODBYE_SECONDS", 0.001)
+    monkeypatch.setattr(gate, "READ_SECONDS", FAR)
+    looks: list[Connection] = []
+    look = Connection._look
+    monkeypatch.setattr(Connection, "_look", lambda self: (looks.append(self), look(self)))
+    site.server._pages["/metrics"] = large_page(4_000_000)
+    await crowd.open(1, HEAD, rcvbuf=65_536)
+    await eventually(lambda: looks[10:] or (looks and not site.tls))
+    crowd._writers[0].transport.resume_reading()
+    head = await crowd.readers[0].readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200")
+    assert len(await crowd.readers[0].readexactly(4_000_000)) == 4_000_000
+
+
+async def test_a_peer_that_has_the_answer_and_does_not_end_tls_is_disconnected(
+    tls_settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "GOODBYE_SECONDS", 0.001)
+    monkeypatch.setattr(gate, "READ_SECONDS", FAR)
+    site = Site(tls=TlsContexts(lambda: tls_settings))
+
+    def asked() -> ssl.SSLSocket:
+        connection = TRUSTING.wrap_socket(socket.create_connection(("127.0.0.1", site.server.port)))
+        connection.sendall(HEAD)
+        assert connection.recv(4_096).startswith(b"HTTP/1.1 200")
+        return connection
+
+    async with site.server:
+        connection = await asyncio.to_thread(asked)
+        await eventually(lambda: len(gate_of(site)) == 0)
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("waiting", "in_kernel", "is_over"), [(0, 0, True), (1, 0, False), (0, 1, False)],
+)  # fmt: skip
+async def test_a_connection_that_is_closed_stays_while_a_byte_is_on_its_way(
+    monkeypatch: pytest.MonkeyPatch, waiting: int, in_kernel: int, is_over: bool
+) -> None:
+    connection = connected(Gate(Server()))
+    connection.read(Request(), 1_000)
+    monkeypatch.setattr(connection, "_bytes_in_kernel", lambda _: in_kernel)
+    connection._transport.waiting, connection._transport.is_closed = waiting, True
+    connection._look()
+    assert connection._transport.is_aborted is is_over
     connection.connection_lost(None)
 
 
@@ -412,11 +584,15 @@ async def test_a_stop_disconnects_who_still_reads(site: Site, crowd: Crowd) -> N
     kept = gate_of(site)
     await crowd.open(3, HEAD, rcvbuf=4_096)
     await eventually(lambda: len(kept.reading) == 3)
+    await crowd.open(
+        1, b"GET /watch?topic=A HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+    )
+    await eventually(lambda: len(site.watch.watchers) == 1)
     await site.server.close()
     await eventually(lambda: len(kept) == 0)
 
 
-async def test_the_kernel_keeps_little_of_an_answer_and_gives_up_on_hosts_that_vanished(site: Site) -> None:
+async def test_the_kernel_keeps_little_and_gives_up_on_hosts_that_vanished(site: Site, crowd: Crowd) -> None:
     sockets: list[socket.socket] = []
     seen = gate_of(site).enter
 
@@ -425,9 +601,10 @@ async def test_the_kernel_keeps_little_of_an_answer_and_gives_up_on_hosts_that_v
         seen(handler, connection)
 
     gate_of(site).enter = enter
-    _, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+    await crowd.open(1)
     await eventually(lambda: bool(sockets))
     size = sockets[0].getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
     assert size <= 2 * listener.SEND_BUFFER_BYTES
+    size = sockets[0].getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    assert size <= 2 * listener.RECEIVE_BUFFER_BYTES
     assert sockets[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == listener.VANISHED_MS
-    writer.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from namekeeper.http.server import OperatorHttpServer
+from namekeeper.http.server import OperatorHttpServer, PageAccess, PageSources
 from tests.unit.http.test_server import Site
 
 
@@ -19,9 +19,9 @@ async def site(tmp_path: Path):
     (folder / "hidden").write_bytes(b"two")
     (tmp_path / "outside").write_bytes(b"three")
     site.server = OperatorHttpServer(
-        "127.0.0.1", 0, metrics=site.stats, health=lambda: site.state, nsaddr=lambda: site.nsaddr,
-        watch=site.watch, journal_files=lambda: (folder, lambda: ["a.jsonl.gz", "gone.jsonl.gz"]),
-        refuse=lambda _host, token: None if token in {None, "good"} else "not with this token",
+        "127.0.0.1", 0, PageSources(metrics=site.stats, health=lambda: site.state, nsaddr=lambda: site.nsaddr,
+        watch=site.watch, journal_files=lambda: (folder, lambda: ["a.jsonl.gz", "gone.jsonl.gz"])),
+        PageAccess(refuse=lambda _host, token: None if token in {None, "good"} else "not with this token"),
     )  # fmt: skip
     async with site.server:
         yield site

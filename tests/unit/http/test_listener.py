@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -102,12 +103,14 @@ async def test_who_waits_in_the_handshake_keeps_nobody_out(
 ) -> None:
     monkeypatch.setattr(module, "MAX_HANDSHAKES", 3)
     monkeypatch.setattr(module, "YOUNG_SECONDS", 0.0)
+    monkeypatch.setattr(module, "HANDSHAKE_SECONDS", 3_600.0)
     trusting = ssl.create_default_context(cafile=certificates.trust)
     async with listening(contexts(certificates)) as port:
         silent = [await asyncio.open_connection(LOCAL, port) for _ in range(9)]
         assert await read_all(port, trusting) == b"hello"
-        with contextlib.suppress(ConnectionError):
-            assert await silent[0][0].read() == b""  # the oldest was ended
+        async with asyncio.timeout(60):
+            with contextlib.suppress(ConnectionError):
+                assert await silent[0][0].read() == b""  # the oldest was ended
         for _, writer in silent:
             writer.close()
     assert Hello.made == 1
@@ -130,15 +133,47 @@ async def test_a_burst_of_its_own_host_does_not_end_the_handshake_of_a_probe(
             writer.close()
 
 
+@both_loops
+async def test_many_hosts_with_one_handshake_each_keep_no_probe_out(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some come before the probe and had time enough, others come between its connection and its hello."""
+    monkeypatch.setattr(module, "HANDSHAKE_SECONDS", 3_600.0)
+    monkeypatch.setattr(module, "YOUNG_SECONDS", 3_600.0)
+    monkeypatch.setattr(module, "MAX_HANDSHAKES", 4)
+    trusting = ssl.create_default_context(cafile=certificates.trust)
+    listener = PageListener(Hello, contexts(certificates))
+    await listener.listen(LOCAL, 0)
+
+    async def opened(host: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(LOCAL, listener.port, local_addr=(host, 0))
+
+    early = [await opened(f"127.1.0.{number + 1}") for number in range(8)]
+    await eventually(lambda: len(listener._handshakes) == 8)
+    for task in listener._connecting:
+        listener._connecting[task] -= 7_200.0
+    probe = await opened(LOCAL)
+    late = [await opened(f"127.2.0.{number + 1}") for number in range(2 * module.HANDSHAKES_BURST // 3)]
+    async with asyncio.timeout(60):
+        await probe[1].start_tls(trusting, server_hostname=LOCAL)
+        assert await probe[0].read() == b"hello"
+    assert len(listener._handshakes) <= module.HANDSHAKES_BURST
+    for _, writer in (*early, probe, *late):
+        writer.close()
+    await listener.close()
+
+
 async def test_there_is_an_end_to_a_burst_of_handshakes(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_HANDSHAKES", 1)
     monkeypatch.setattr(module, "HANDSHAKES_BURST", 4)
+    monkeypatch.setattr(module, "HANDSHAKE_SECONDS", 3_600.0)
     async with listening(contexts(certificates)) as port:
         silent = [await asyncio.open_connection(LOCAL, port) for _ in range(5)]
-        with contextlib.suppress(ConnectionError):
-            assert await silent[0][0].read() == b""  # the oldest was ended
+        async with asyncio.timeout(60):
+            with contextlib.suppress(ConnectionError):
+                assert await silent[0][0].read() == b""  # the oldest was ended
         for _, writer in silent:
             writer.close()
 
@@ -166,6 +201,30 @@ async def test_without_a_context_connections_are_closed(
         with contextlib.suppress(ConnectionError):
             assert await read_all(port) == b""
         await eventually(lambda: "no TLS context could be built" in caplog.text)
+
+
+def test_an_attack_on_this_port_leaves_half_of_the_descriptors_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+    for soft in (64, 256, 1_024, 65_536, module.resource.RLIM_INFINITY):
+        monkeypatch.setattr(module.resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        seen.append(PageListener(Hello, None)._allowed)
+    assert seen == [12, 64, 448, 32_704, sys.maxsize]
+
+
+async def test_where_descriptors_are_few_a_new_connection_ends_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LEAST_CONNECTIONS", 3)
+    monkeypatch.setattr(module.resource, "getrlimit", lambda _: (64, 64))
+    count, ended = 0, []
+    listener = PageListener(Hello, None, count=lambda: count, evict_one=lambda: ended.append(count))
+    for count in range(3 + module.BEYOND_LIMIT):  # noqa: B007 - the lambdas see it
+        assert listener._has_room() is True
+    count += 1
+    assert listener._has_room() is False
+    assert len(ended) == module.BEYOND_LIMIT + 1
 
 
 async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates: Certificates) -> None:

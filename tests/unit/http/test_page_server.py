@@ -209,6 +209,12 @@ RAW = {
     "control characters in a login": request("/api/login", method="POST", body=b"a\r\nSet-Cookie: x=y\x00"),
     "an unknown coding of the body": request("/api/login", "Content-Encoding: br", method="POST", body=b"x"),
     "two codings of the body": request("/api/login", "Content-Encoding: identity, gzip", method="POST", body=b"x"),
+    "two codings in two lines": request(
+        "/api/login", "Content-Encoding: identity", "Content-Encoding: gzip", method="POST", body=b"x"
+    ),
+    "two expectations in two lines": request(
+        "/api/login", "Expect: 100-continue", "Expect: 200-ok", method="POST", body=b"x"
+    ),
     "a body for a page": request("/metrics", body=b"x" * 100),
     "a host that is no UTF-8": b"GET /metrics HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n",
 }  # fmt: skip
@@ -289,7 +295,7 @@ async def test_odd_headers_and_values_are_no_bug_of_the_console(
     capfd: pytest.CaptureFixture[str],
     values: int,
 ) -> None:
-    """Of most parameters, each view takes some of the values."""
+    """Of each parameter, a view takes some of the values; of the instant and of the limit more."""
     async with console_site.server:
         await console_site.read()
         port = console_site.server.port
@@ -298,7 +304,8 @@ async def test_odd_headers_and_values_are_no_bug_of_the_console(
         draw = random.Random(7)
         for view in VIEWS:
             for parameter in PARAMETERS:
-                for value in draw.sample(VALUES, values) if parameter not in {"at", "limit"} else VALUES:
+                count = 3 * values if parameter in {"at", "limit"} else values
+                for value in draw.sample(VALUES, min(count, len(VALUES))):
                     path = f"/api/{view}?name=T&{parameter}={value.replace(' ', '%20')}"
                     status, _, body = await exchange(port, request(path))
                     assert status < 500, (path, body)
@@ -316,6 +323,11 @@ async def test_a_login_as_long_as_it_may_be_is_read(port: int) -> None:
     assert (await exchange(port, longest))[0] == 204
     status, _, rest = await exchange(port, longest.replace(b"Host", b"Expect: 100-continue\r\nHost", 1))
     assert (status, rest.split()[1]) == (100, b"204")
+
+
+async def test_a_client_of_http_1_0_expects_no_interim_answer(port: int) -> None:
+    login = request("/api/login", "Expect: 100-continue", method="POST", body=b"x")
+    assert (await exchange(port, login.replace(b"HTTP/1.1", b"HTTP/1.0", 1)))[0] == 204
 
 
 async def test_the_console_asks_for_the_token_of_its_doors(console_site: ConsoleSite) -> None:

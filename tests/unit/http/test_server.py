@@ -11,10 +11,11 @@ from namekeeper import __version__
 from namekeeper.access.peer import Peer
 from namekeeper.http import page_server as module
 from namekeeper.http.health import HealthState, Phase
-from namekeeper.http.server import OperatorHttpServer
+from namekeeper.http.server import OperatorHttpServer, PageAccess, PageSources
 from namekeeper.http.stats import JournalStats, NameServerStats
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.remoting.log_limit import LINES, LogLimit
+from namekeeper.remoting.tls import TlsContexts
 from tests.support.system.loops import both_loops
 from tests.unit.http.watching import Watching
 
@@ -36,12 +37,14 @@ class Site:
     journal: JournalStats | None = None
 
     remembers: bool = True
+    tls: TlsContexts | None = None
 
     def __post_init__(self) -> None:
         self.watch = Watching()
         self.server = OperatorHttpServer(
-            "127.0.0.1", 0, metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr,
-            journal=lambda: self.journal, watch=self.watch, who_knows=who_knows if self.remembers else None,
+            "127.0.0.1", 0, PageSources(metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr,
+            journal=lambda: self.journal, watch=self.watch, who_knows=who_knows if self.remembers else None),
+            PageAccess(tls=self.tls),
         )  # fmt: skip
 
     def stats(self) -> NameServerStats:
@@ -53,10 +56,10 @@ class Site:
         )  # fmt: skip
 
     async def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        url = f"http://127.0.0.1:{self.server.port}{path}"
+        url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.server.port}{path}"
         async with (
             aiohttp.ClientSession() as session,
-            session.request(method, url, headers=headers) as response,
+            session.request(method, url, headers=headers, ssl=False) as response,
         ):
             return Answer(response.status, await response.text(), dict(response.headers))
 
@@ -234,8 +237,8 @@ async def test_a_port_in_use_is_one_warning_and_no_error(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = OperatorHttpServer(
-        "127.0.0.1", site.server.port, metrics=site.stats, health=lambda: site.state, nsaddr=lambda: "",
-        watch=site.watch,
+        "127.0.0.1", site.server.port, PageSources(metrics=site.stats, health=lambda: site.state, nsaddr=lambda: "",
+        watch=site.watch),
     )  # fmt: skip
     async with other:
         assert other.port is None

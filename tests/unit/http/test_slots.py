@@ -31,6 +31,20 @@ def test_the_oldest_of_the_host_with_most_goes_first():
     assert Slots(9).first_to_go(lambda _: False) is None
 
 
+def test_of_many_hosts_each_may_lose_one_when_those_of_the_host_with_most_are_spared():
+    slots = holding(Slots(3), "a1", "a2", "b1", "c1")
+    assert slots.first_to_go(lambda holder: holder[0] == "a") == "b1"
+    assert slots.first_to_go(lambda holder: holder in {"a1", "a2", "b1"}) == "c1"
+    assert slots.first_to_go(lambda _: True) is None
+
+
+def test_a_host_within_its_part_of_the_limit_loses_none():
+    slots = holding(Slots(8), "a1", "a2", "a3", "a4", "b1", "b2", "b3")
+    assert slots.first_to_go(lambda holder: holder[0] == "a") is None
+    holding(slots, "b4")
+    assert slots.first_to_go(lambda holder: holder[0] == "a") == "b1"
+
+
 def test_nothing_stays_of_a_host_without_slots():
     slots = holding(Slots(9), "a1")
     slots.remove("a", "a1")

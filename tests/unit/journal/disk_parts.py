@@ -84,7 +84,7 @@ class Feeder:
         assert self.backlog.put(entry)
         return self.seq
 
-    def begin(self, opened: Opened | None = None, rows: int = 1) -> int:
+    def begin(self, opened: Opened | None = None, rows: int = 1, *, observed_addr: str = "") -> int:
         """A boot and its first checkpoint."""
         self.seq = 0
         if opened is None:
@@ -97,6 +97,7 @@ class Feeder:
                     checksums=True,
                     previous_boot=opened.previous_boot,
                     previous_seq=opened.previous_seq,
+                    observed_addr=observed_addr,
                 )
             )
         return self.checkpoint(rows)

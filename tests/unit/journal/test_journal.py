@@ -1,5 +1,6 @@
 """The two halves together: a thread that writes what a loop records, started and stopped in order."""
 
+import asyncio
 import shutil
 import threading
 
@@ -215,6 +216,24 @@ def test_a_bug_in_the_writer_is_logged_and_does_not_end_it(tmp_path, clock, monk
     stop(made)
     assert caplog.text.count("a bug in the journal's writer") == 2
     assert len(records_in(tmp_path)) == 4
+
+
+async def test_a_bug_on_the_event_loop_is_logged_and_does_not_end_the_ticks(clock, monkeypatch, caplog):
+    made, ticks = journal(clock), iter([RuntimeError("a bug"), 0.0, None])
+
+    def tick() -> float:
+        match next(ticks):
+            case Exception() as bug:
+                raise bug
+            case None:
+                raise asyncio.CancelledError
+            case seconds:
+                return seconds
+
+    monkeypatch.setattr(made, "tick", tick)
+    with pytest.raises(asyncio.CancelledError):
+        await made.keep_ticking()
+    assert caplog.text.count("a bug in the journal") == 1
 
 
 def test_a_bug_that_lasts_is_logged_once_and_the_journal_is_not_writable(

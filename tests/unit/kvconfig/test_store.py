@@ -164,3 +164,65 @@ def test_entries_and_namespaces_have_a_limit_and_what_is_there_may_change():
     assert refusal(lambda: store.put("ns", "k", "v")) == full
     store.entries_limit = 0
     assert store.put("ns", "k", "v")
+
+
+NAMES = st.sampled_from(["a", "b", "\x01", "主"])
+CHANGES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from([None, "", "v", '"w"'])), max_size=12)
+
+
+@given(st.dictionaries(NAMES, st.dictionaries(NAMES, NAMES, max_size=3), max_size=3), CHANGES)
+def test_after_any_changes_it_counts_the_entries_and_the_bytes_of_its_file(table, changes):
+    store = KvConfigStore(table)
+    for namespace, key, value in changes:
+        store.put(namespace, key, value)
+    spaces, filled_ones = len(store.table), sum(map(bool, store.table.values()))
+    number = sum(map(len, store.table.values()))
+    assert (len(store), store._count) == (number, number + spaces)
+    punctuation = (
+        len('{"configTable":{}}') + 5 * (spaces + number) + max(0, spaces - 1) + number - filled_ones
+    )
+    assert store._bytes == len(store.to_text()) - punctuation
+
+
+@given(*2 * [st.dictionaries(NAMES, st.dictionaries(NAMES, NAMES, max_size=3), max_size=3)])
+def test_another_table_is_told_by_its_differences_with_what_is_gone_first(table, other):
+    store = KvConfigStore(table)
+    events = store.become(other)
+    assert store.table == other
+    before = {(event.namespace, event.key): event.value for event in KvConfigStore(table).entries()}
+    after = {(event.namespace, event.key): event.value for event in KvConfigStore(other).entries()}
+    gone = [(*key, None) for key in before if key not in after]
+    changed = [(*key, value) for key, value in after.items() if before.get(key) != value]
+    assert [(event.namespace, event.key, event.value) for event in events] == [*gone, *changed]
+
+
+def test_a_list_is_sorted_by_key_also_after_a_new_entry():
+    store = KvConfigStore({"ns": {"c": "1", "b": "2"}})
+    assert list(store.list_by_namespace("ns")) == ["b", "c"]
+    store.put("ns", "a", "3")
+    assert list(store.list_by_namespace("ns")) == ["a", "b", "c"]
+
+
+def test_nothing_is_found_in_a_namespace_that_is_not_there():
+    assert filled().find("nowhere", "k") is None
+
+
+def test_a_limit_of_one_entry_is_a_limit():
+    store = KvConfigStore()
+    store.entries_limit = 1
+    assert store.put("ns", "k", "v")
+    assert refusal(lambda: store.put("ns", "l", "v"))[0] == 1
+
+
+@pytest.mark.parametrize(("longer", "is_full"), [("", False), ("x", True)])
+def test_room_is_for_the_namespace_the_key_and_the_value_and_the_last_byte_is_used(
+    monkeypatch, longer, is_full
+):
+    monkeypatch.setattr(module, "KV_BYTES_LIMIT", len("namespace" + "a key" + "value"))
+    store = KvConfigStore()
+    if is_full:
+        assert refusal(lambda: store.put("namespace", "a key", "value" + longer))[0] == 1
+        assert refusal(lambda: store.put("namespace", "a key" + longer, "value"))[0] == 1
+        assert refusal(lambda: store.put("namespace" + longer, "a key", "value"))[0] == 1
+    else:
+        assert store.put("namespace", "a key", "value")

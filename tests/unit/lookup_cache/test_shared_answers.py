@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.lookup_cache.shared_answers import MAX_DIGITS, SharedAnswers
+from namekeeper.lookup_cache.cache import MAX_DIGITS, SharedAnswers
 from namekeeper.wire.codec import encode_response
 from namekeeper.wire.command import Response
 

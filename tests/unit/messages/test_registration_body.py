@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from namekeeper.errors import RequestError
-from namekeeper.messages import registration_body, topic_config_pieces
+from namekeeper.messages import registration_body
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
 from namekeeper.messages.registration_body import decode_registration_body
 from namekeeper.model.mapping import TopicQueueMappingInfo
@@ -370,7 +370,7 @@ def test_the_size_of_slices_does_not_matter():
 def in_pieces(monkeypatch):
     """Every JSON body is read in pieces, as small as they can be."""
     monkeypatch.setattr(registration_body, "WHOLE_JSON_BYTES", -1)
-    monkeypatch.setattr(topic_config_pieces, "PIECE_BYTES", 0)
+    monkeypatch.setattr(registration_body, "PIECE_BYTES", 0)
 
 
 odd_names = st.text(alphabet='a},:{"\\ ', min_size=1, max_size=8)

@@ -3,8 +3,8 @@
 import pytest
 from msgspec import json
 
-from namekeeper.messages import topic_config_pieces as module
-from namekeeper.messages.topic_config_pieces import MARK, topic_config_pieces
+from namekeeper.messages import registration_body as module
+from namekeeper.messages.registration_body import MARK, topic_config_pieces
 
 
 def pieces(text, monkeypatch, size=0):

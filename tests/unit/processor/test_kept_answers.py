@@ -2,7 +2,7 @@
 
 import gc
 
-from namekeeper.processor.kept_answers import KeptAnswers
+from namekeeper.processor.route_answers import KeptAnswers
 
 
 def test_topics_with_the_same_body_share_an_answer_and_its_room():

@@ -1,17 +1,28 @@
 """A server connection joined to a transport in memory, and frames for it."""
 
 from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import Struct
 
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ServerConnection
-from namekeeper.remoting.connection_context import ConnectionContext, Handler
-from namekeeper.remoting.turns import Turns
+from namekeeper.remoting.connection_context import (
+    Answering,
+    ConnectionContext,
+    ConnectionHooks,
+    ConnectionLimits,
+    Handler,
+)
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
 from tests.support.wire.transport import MemoryTransport
 
 __all__ = ["Joined", "decoded", "echo", "frame"]
+
+G = TypeVar("G", bound=Struct)
 
 
 def frame(
@@ -45,16 +56,26 @@ class Joined:
         *,
         budget: BodyBudget | None = None,
         context: ConnectionContext | None = None,
-        turns: Turns | None = None,
+        scheduler: Scheduler | None = None,
         **settings: object,
     ) -> None:
-        """Begin; without `turns` every turn has time for everything."""
+        """Begin; without `scheduler` every iteration has time for everything."""
         self.closed: list[Channel] = []
         self.connected: list[Channel] = []
+        settings |= {"on_connect": self.connected.append, "on_close": self.closed.append}
+
+        def group(of: type[G]) -> G:
+            return of(**{name: settings.pop(name) for name in of.__struct_fields__ if name in settings})
+
         self.context = context or ConnectionContext(
-            handler=handler, max_frame_bytes=1 << 24, budget=budget or BodyBudget(1 << 28),
-            turns=turns or Turns(clock=lambda: 0.0), on_connect=self.connected.append, on_close=self.closed.append, **settings,  # type: ignore[arg-type]
-        )  # fmt: skip
+            handler=handler,
+            budget=budget or BodyBudget(1 << 28),
+            limits=group(ConnectionLimits),
+            answering=group(Answering),
+            hooks=group(ConnectionHooks),
+            scheduler=scheduler or Scheduler(clock=lambda: 1.0),
+            **settings,  # type: ignore[arg-type]
+        )
         self.channel = Channel(1, "192.0.2.1:5")
         self.connection = self.make(self.context)
         self.transport = MemoryTransport(self.connection)

@@ -1,7 +1,7 @@
 import pytest
 
-from namekeeper.remoting import backoff as module
-from namekeeper.remoting.backoff import Backoff
+from namekeeper.remoting import client as module
+from namekeeper.remoting.client import Backoff
 
 
 def wait_of(backoff: Backoff, addr: str = "a:1", now: float = 0.0) -> float:

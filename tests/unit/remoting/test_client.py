@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from namekeeper.errors import RemotingClosedError, RemotingConnectError, RemotingError, RemotingTimeoutError
-from namekeeper.remoting import backoff, client_connection
 from namekeeper.remoting import client as module
+from namekeeper.remoting import client_connection
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.handshake import TransportSecurity
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.signing import signing_hook
 from namekeeper.remoting.tls import TlsContexts
@@ -30,7 +32,7 @@ class Service:
 
     def __init__(self) -> None:
         self.requests: list[tuple[RemotingCommand, ServerConnection]] = []
-        self.server = RemotingServer(self._take, host=LOCAL, port=0)
+        self.server = RemotingServer(self._take, listen=ListenOptions(LOCAL, 0))
 
     def _take(self, request: RemotingCommand, connection: ServerConnection) -> None:
         self.requests.append((request, connection))
@@ -60,7 +62,7 @@ async def client() -> AsyncIterator[RemotingClient]:
 
 @both_loops
 async def test_a_request_is_answered(client):
-    async with RemotingServer(echo, host=LOCAL, port=0) as server:
+    async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
         answer = await client.invoke(str(server.addresses[0]), 105, {"topic": "T"}, b"hello")
         assert (answer.code, answer.body) == (0, b"hello")
 
@@ -77,13 +79,13 @@ async def test_requests_share_a_connection_and_are_matched_by_opaque(client):
 
 
 async def test_an_answer_is_returned_whatever_its_code(client):
-    async with RemotingServer(lambda *_: Response(17, "none"), host=LOCAL, port=0) as server:
+    async with RemotingServer(lambda *_: Response(17, "none"), listen=ListenOptions(LOCAL, 0)) as server:
         answer = await client.invoke(str(server.addresses[0]), 105)
         assert (answer.code, answer.remark) == (17, "none")
 
 
 async def test_opaques_stay_positive_when_they_wrap(client):
-    async with RemotingServer(echo, host=LOCAL, port=0) as server:
+    async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
         client._opaques = iter(range(2**31 - 1, 2**31 + 2))
         assert [(await client.invoke(str(server.addresses[0]), 1)).opaque for _ in range(3)] == [
             2**31 - 1,
@@ -95,7 +97,7 @@ async def test_opaques_stay_positive_when_they_wrap(client):
 @both_loops
 async def test_a_client_may_speak_binary():
     async with (
-        RemotingServer(echo, host=LOCAL, port=0) as server,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
         RemotingClient(serialize_type=SerializeType.ROCKETMQ) as client,
     ):
         assert (await client.invoke(str(server.addresses[0]), 105, {"topic": "T"}, b"x")).body == b"x"
@@ -106,7 +108,9 @@ async def test_a_client_may_speak_tls():
     tls = client_context(TlsSettings(enable=True))
     contexts = TlsContexts(lambda: TlsSettings(mode=TlsMode.ENFORCING))
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, tls=contexts) as server,
+        RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), security=TransportSecurity(tls=contexts)
+        ) as server,
         RemotingClient(tls=tls) as client,
     ):
         assert (await client.invoke(str(server.addresses[0]), 105, body=b"x")).body == b"x"
@@ -114,7 +118,10 @@ async def test_a_client_may_speak_tls():
 
 async def test_tls_to_a_server_without_it_says_so():
     tls = client_context(TlsSettings(enable=True))
-    async with RemotingServer(echo, host=LOCAL, port=0) as server, RemotingClient(tls=tls) as client:
+    async with (
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
+        RemotingClient(tls=tls) as client,
+    ):
         with pytest.raises(RemotingConnectError, match="check"):
             await client.invoke(str(server.addresses[0]), 105)
 
@@ -124,7 +131,9 @@ async def test_a_server_that_is_not_trusted_says_so():
     tls = client_context(TlsSettings(enable=True, test_mode=False, auth_server=True))
     contexts = TlsContexts(lambda: TlsSettings(mode=TlsMode.ENFORCING))
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, tls=contexts) as server,
+        RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), security=TransportSecurity(tls=contexts)
+        ) as server,
         RemotingClient(tls=tls) as client,
     ):
         with pytest.raises(RemotingConnectError, match=r"no TLS connection.*certificates"):
@@ -139,7 +148,7 @@ async def test_the_hook_sees_each_request_before_it_is_sent():
         return Response()
 
     async with (
-        RemotingServer(handler, host=LOCAL, port=0) as server,
+        RemotingServer(handler, listen=ListenOptions(LOCAL, 0)) as server,
         RemotingClient(rpc_hook=signing_hook("RocketMQ", "12345678")) as client,
     ):
         await client.invoke(str(server.addresses[0]), 106)
@@ -184,8 +193,8 @@ class TestFailures:
             await client.invoke("nonsense", 105)
 
     async def test_a_connection_that_is_not_made_in_time_fails(self, monkeypatch):
-        monkeypatch.setattr(backoff, "FIRST_BACKOFF_SECONDS", 60.0)
-        monkeypatch.setattr(backoff, "MAX_BACKOFF_SECONDS", 60.0)
+        monkeypatch.setattr(module, "FIRST_BACKOFF_SECONDS", 60.0)
+        monkeypatch.setattr(module, "MAX_BACKOFF_SECONDS", 60.0)
         async with RemotingClient(connect_timeout_ms=10) as client:
             _never_connect(monkeypatch)
             with pytest.raises(RemotingConnectError, match="within 10 ms"):
@@ -229,7 +238,7 @@ class TestFailures:
 
     @both_loops
     async def test_a_new_connection_follows_a_closed_one(self, client):
-        async with RemotingServer(echo, host=LOCAL, port=0) as server:
+        async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
             for _ in range(3):
                 assert (await client.invoke(str(server.addresses[0]), 105)).code == 0
                 (connection,) = server.connections
@@ -252,7 +261,7 @@ class TestFailures:
                 await client.invoke(f"{host}:{port}", 105)
 
     async def test_one_caller_that_gives_up_does_not_end_the_attempt_of_the_others(self, client):
-        async with RemotingServer(echo, host=LOCAL, port=0) as server:
+        async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
             first = asyncio.create_task(client.invoke(str(server.addresses[0]), 105))
             second = asyncio.create_task(client.invoke(str(server.addresses[0]), 105))
             await asyncio.sleep(0)
@@ -273,7 +282,7 @@ class TestFailures:
     ):
         monkeypatch.setattr(client_connection, "SILENCE_SECONDS", 0.0)
         async with (
-            RemotingServer(echo, host=LOCAL, port=0) as server,
+            RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
             BreakableProxy(str(server.addresses[0])) as proxy,
         ):
             await client.invoke(proxy.addr, 105)
@@ -290,7 +299,7 @@ class TestFailures:
 class TestBackoff:
     async def test_attempts_back_off_and_begin_anew_after_a_success(self, client):
         async with (
-            RemotingServer(echo, host=LOCAL, port=0) as server,
+            RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
             BreakableProxy(str(server.addresses[0])) as proxy,
         ):
             proxy.refuses = True
@@ -313,14 +322,14 @@ class TestGoAway:
         def handler(_: RemotingCommand, connection: ServerConnection) -> Response:
             return Response(1500, "please go away") if connection.channel.channel_id == 1 else Response()
 
-        async with RemotingServer(handler, host=LOCAL, port=0) as server:
+        async with RemotingServer(handler, listen=ListenOptions(LOCAL, 0)) as server:
             answers = await asyncio.gather(*(client.invoke(str(server.addresses[0]), 105) for _ in range(5)))
             assert {answer.code for answer in answers} == {0}
             assert server.read_counters().connections_total == 2
             await eventually(lambda: len(server.connections) == 1)
 
     async def test_a_second_go_away_is_the_answer(self, client):
-        async with RemotingServer(lambda *_: Response(1500), host=LOCAL, port=0) as server:
+        async with RemotingServer(lambda *_: Response(1500), listen=ListenOptions(LOCAL, 0)) as server:
             assert (await client.invoke(str(server.addresses[0]), 105)).code == 1500
             assert server.read_counters().connections_total == 2
 
@@ -415,7 +424,8 @@ async def test_the_number_of_connections_that_owe_nothing_is_bounded():
         waiting = asyncio.create_task(client.invoke(service.addr, 105))
         asked, connection = await service.next()
         servers = [
-            await stack.enter_async_context(RemotingServer(echo, host=LOCAL, port=0)) for _ in range(4)
+            await stack.enter_async_context(RemotingServer(echo, listen=ListenOptions(LOCAL, 0)))
+            for _ in range(4)
         ]
         for server in servers:
             await client.invoke(str(server.addresses[0]), 105)
@@ -427,9 +437,9 @@ async def test_the_number_of_connections_that_owe_nothing_is_bounded():
 
 async def test_the_least_recently_used_connection_makes_room():
     async with (
-        RemotingServer(echo, host=LOCAL, port=0) as one,
-        RemotingServer(echo, host=LOCAL, port=0) as two,
-        RemotingServer(echo, host=LOCAL, port=0) as three,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as one,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as two,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as three,
         RemotingClient(max_connections=2) as client,
     ):
         for server in (one, two, one, three):
@@ -441,7 +451,7 @@ async def test_the_least_recently_used_connection_makes_room():
 async def test_an_idle_connection_is_closed_and_one_that_owes_an_answer_is_not():
     async with (
         serving() as busy,
-        RemotingServer(echo, host=LOCAL, port=0) as idle,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as idle,
         RemotingClient(idle_seconds=0.05) as client,
     ):
         waiting = asyncio.create_task(client.invoke(busy.addr, 105))

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from namekeeper.errors import RequestError
 from namekeeper.processor.dispatch import LISTERS
+from namekeeper.remoting import account
 from namekeeper.remoting import connection as module
-from namekeeper.remoting import large_frames
+from namekeeper.remoting.account import LARGE_FRAME_BYTES, MAX_PENDING, PENDING_BYTES, Account
 from namekeeper.remoting.budget import BodyBudget
-from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection import SIMPLE_READ_BYTES, ServerConnection
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
-from namekeeper.remoting.large_frames import LARGE_FRAME_BYTES, LargeFrames
-from namekeeper.remoting.owed import MAX_OWED, OWED_BYTES
-from namekeeper.remoting.turns import TURN_SECONDS, Turns
+from namekeeper.remoting.scheduler import ITERATION_SECONDS, Scheduler
 from namekeeper.remoting.unread import LISTS, QUEUED_BYTES
 from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.wire.codec import encode_command
@@ -73,6 +72,67 @@ async def test_however_the_stream_is_cut_the_answers_are_the_same(cuts: list[int
     assert [(answer.opaque, len(answer.body)) for answer in joined.answers] == [(n, n) for n in range(5)]
     assert joined.connection.bytes_in == len(stream)
     assert joined.connection.bytes_out == len(joined.transport.written)
+
+
+STEPS = ("lookup", "later", "large", "part", "answer", "stop", "read", "close", "lose")
+"""What peers, handlers and the server can do to a connection; `part`: half a large frame, then its rest."""
+
+
+@given(steps=st.lists(st.sampled_from(STEPS), max_size=25), room=st.sampled_from([1, 3]))
+async def test_whatever_happens_state_socket_and_channel_agree_and_the_end_gives_everything_back(
+    steps: list[str], room: int
+):
+    later = Later()
+    data = frame(1, code=103, body=LARGE)
+    budget = BodyBudget(room * len(LARGE))
+    joined = Joined(lambda request, each: Response() if request.code == 105 else later(request, each),
+                    budget=budget, write_buffer_bytes=(0, 1))  # fmt: skip
+    other = Joined(context=joined.context)
+    other.deliver(data[:100])  # takes the room for one
+    connection, transport, rest = joined.connection, joined.transport, b""
+
+    def step(name: str) -> None:
+        nonlocal rest
+        if name == "answer":
+            later.answer(1)
+        elif name == "stop":
+            transport.peer_reads = False
+        elif name == "read":
+            transport.read_everything()
+        elif name == "close":
+            connection.close()
+        elif name == "lose":
+            transport.abort()
+        elif transport.is_reading_now and not transport.is_closed:
+            kinds = {"lookup": frame(2), "later": frame(3, code=103), "large": data, "part": data[:100]}
+            sent, rest = (rest, b"") if rest else (kinds[name], data[100:] if name == "part" else b"")
+            joined.deliver(sent)
+
+    for name in steps:
+        step(name)
+        await turns(1)
+        state = connection._state
+        assert joined.channel.is_open is state.is_open
+        assert (joined.channel.closed_by is None) is state.is_open
+        if state.is_open:
+            assert (transport.is_reading_now, joined.channel.is_paused) == (state.is_read, state.is_paused)
+            assert not state.is_read or not (connection._queue or connection._unread)
+    for each in (joined, other):
+        each.transport.abort()
+    await turns(3)
+    assert (joined.closed, joined.context.connections) == ([joined.channel, other.channel], set())
+    assert (budget.in_flight, budget.waiting) == (0, 0)
+    assert (joined.context.unserved.bytes, joined.context.unread.bytes) == (0, 0)
+
+
+@pytest.mark.parametrize("size", [1, SIMPLE_READ_BYTES])
+async def test_bytes_that_a_transport_delivers_after_the_close_reach_no_handler(size: int):
+    seen = []
+    joined = Joined(lambda request, _: seen.append(request.opaque) or Response())
+    joined.connection.close()
+    joined.connection.data_received(frame(1, body=b"x" * size))
+    await turns(3)
+    assert (seen, joined.transport.written) == ([], b"")
 
 
 class TestWhoGetsAnAnswer:
@@ -237,20 +297,20 @@ class TestAnswersGivenLater:
         for data in [b"".join(frames)] if at_once else frames:
             if joined.transport.is_reading():
                 joined.deliver(data)
-        assert len(later.waiting) == MAX_OWED
+        assert len(later.waiting) == MAX_PENDING
         assert joined.channel.is_paused
         assert joined.connection.is_held_up
         assert not joined.transport.is_reading()
         later.answer(1)
         await turns()
-        assert len(later.waiting) == MAX_OWED - (not at_once)
+        assert len(later.waiting) == MAX_PENDING - (not at_once)
         later.answer()
         await turns()
         later.answer()
         await turns()
         assert joined.transport.is_reading()
         assert not joined.channel.is_paused
-        assert len(joined.answers) == (100 if at_once else MAX_OWED)
+        assert len(joined.answers) == (100 if at_once else MAX_PENDING)
 
     async def test_large_requests_that_wait_are_few(self):
         """64 of 60 KB over a thousand connections once took 3 GB."""
@@ -299,7 +359,7 @@ class TestOneLimitForAllConnections:
         later = Later()
         joined = Joined(later)
         joined.deliver(frame(1, body=b"x" * 5_000))
-        wanted = OWED_BYTES + QUEUED_BYTES + len("topic" + "T") + 5_000
+        wanted = PENDING_BYTES + QUEUED_BYTES + len("topic" + "T") + 5_000
         assert joined.context.unserved.bytes == wanted
         later.answer()
         await turns()
@@ -307,7 +367,7 @@ class TestOneLimitForAllConnections:
 
     async def test_what_waits_for_its_turn_counts(self):
         slow = Slow()
-        one = Joined(slow, turns=slow.turns)
+        one = Joined(slow, scheduler=slow.scheduler)
         other = Joined(context=one.context)
         one.deliver(frame(1, code=206))
         other.deliver(b"".join(frame(number, code=206, body=b"x" * 1_000) for number in range(20)))
@@ -604,21 +664,21 @@ class TestLargeFrames:
         assert second.channel.is_open
 
     async def test_a_large_frame_must_keep_coming_while_others_wait(self, monkeypatch):
-        monkeypatch.setattr(large_frames, "ARRIVAL_LOOK_SECONDS", 0.001)
+        monkeypatch.setattr(account, "ARRIVAL_LOOK_SECONDS", 0.001)
         data = frame(1, body=LARGE)
         budget = BodyBudget(len(data))
         first = Joined(budget=budget)
         first.deliver(data[:100])
         looks = 0
-        look = LargeFrames._look
+        look = Account._look
 
         def counting(*arguments: object) -> None:
             nonlocal looks
             looks += 1
             look(*arguments)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(LargeFrames, "_look", counting)
-        await eventually(lambda: looks > 3 * large_frames.MAX_STALLS)
+        monkeypatch.setattr(Account, "_look", counting)
+        await eventually(lambda: looks > 3 * account.MAX_STALLS)
         assert first.channel.is_open  # nobody waits for its room
         second = Joined(budget=budget)
         second.deliver(data[:100])
@@ -713,14 +773,14 @@ async def test_an_answer_costs_the_same_however_many_requests_wait_behind_it(mon
     counted = []
     later = Later()
     joined = Joined(later)
-    joined.deliver(b"".join(frame(opaque, code=103, body=b"x" * 100) for opaque in range(2 * MAX_OWED)))
+    joined.deliver(b"".join(frame(opaque, code=103, body=b"x" * 100) for opaque in range(2 * MAX_PENDING)))
     await turns(3)
-    assert len(later.waiting) == MAX_OWED
+    assert len(later.waiting) == MAX_PENDING
     before = joined.context.unserved.bytes
-    monkeypatch.setattr(module, "bytes_of", lambda items, _: counted.append(len(items)) or 0)
+    monkeypatch.setattr(Account, "bytes_of", lambda _, items: counted.append(len(items)) or 0)
     later.answer(1)
     assert not counted
-    assert OWED_BYTES < before - joined.context.unserved.bytes < OWED_BYTES + 1_000
+    assert PENDING_BYTES < before - joined.context.unserved.bytes < PENDING_BYTES + 1_000
 
 
 async def test_each_answer_to_a_slow_reader_counts():
@@ -740,11 +800,11 @@ class Slow:
 
     def __init__(self) -> None:
         self.time = 1.0
-        self.turns = Turns(clock=lambda: self.time)
+        self.scheduler = Scheduler(clock=lambda: self.time)
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response:
         if request.code != 105 or "__ZONE_MODE" in request.ext_fields:
-            self.time += TURN_SECONDS
+            self.time += ITERATION_SECONDS
         return Response()
 
 
@@ -753,7 +813,7 @@ class TestTimeOfATurn:
 
     async def test_what_has_no_time_waits_for_its_turn_and_look_ups_do_not(self):
         slow = Slow()
-        one = Joined(slow, turns=slow.turns)
+        one = Joined(slow, scheduler=slow.scheduler)
         others = [Joined(context=one.context) for _ in range(3)]
         for joined in (one, *others):
             joined.deliver(frame(1, code=206))
@@ -770,7 +830,7 @@ class TestTimeOfATurn:
     async def test_a_look_up_with_a_zone_waits_for_its_turn_too(self, count: int):
         """A hundred connections with 256 of them each held everybody up for as many milliseconds."""
         slow = Slow()
-        one = Joined(slow, turns=slow.turns)
+        one = Joined(slow, scheduler=slow.scheduler)
         others = [Joined(context=one.context) for _ in range(3)]
         for joined in (one, *others):
             joined.deliver(b"".join(frame(number, __ZONE_MODE="true") for number in range(count)))
@@ -780,7 +840,7 @@ class TestTimeOfATurn:
 
     async def test_a_broker_does_not_wait_for_all_the_strangers_behind_its_address(self):
         slow = Slow()
-        one = Joined(slow, turns=slow.turns, has_broker=lambda channel: channel is known.channel)
+        one = Joined(slow, scheduler=slow.scheduler, has_broker=lambda channel: channel is known.channel)
         strangers = [Joined(context=one.context) for _ in range(50)]
         known = Joined(context=one.context)
         for joined in (one, *strangers, known):
@@ -790,7 +850,7 @@ class TestTimeOfATurn:
 
     async def test_large_answers_that_wait_hold_nobody_else_up(self):
         slow = Slow()
-        one = Joined(slow, turns=slow.turns)
+        one = Joined(slow, scheduler=slow.scheduler)
         large = [Joined(context=one.context) for _ in range(3)]
         late = Joined(context=one.context)
         one.deliver(frame(1, code=206))
@@ -803,7 +863,7 @@ class TestTimeOfATurn:
 
     async def test_requests_in_a_row_are_served_as_far_as_there_is_time_and_in_order(self):
         slow = Slow()
-        joined = Joined(slow, turns=slow.turns)
+        joined = Joined(slow, scheduler=slow.scheduler)
         joined.deliver(b"".join([frame(1), frame(2, code=206), frame(3, code=206), frame(4)]))
         assert joined.answered == [1, 2]
         await eventually(lambda: len(joined.answers) == 4)
@@ -811,7 +871,7 @@ class TestTimeOfATurn:
 
     async def test_a_large_read_waits_for_time_before_it_is_decoded(self):
         slow = Slow()
-        one = Joined(slow, turns=slow.turns)
+        one = Joined(slow, scheduler=slow.scheduler)
         other = Joined(context=one.context)
         one.deliver(frame(1, code=206))
         other.deliver(frame(2) * 1_000)

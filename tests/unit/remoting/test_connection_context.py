@@ -4,10 +4,7 @@ from namekeeper.wire.command import Response
 
 
 def test_connections_of_different_servers_share_nothing():
-    one, other = (
-        ConnectionContext(handler=lambda *_: Response(), max_frame_bytes=1, budget=BodyBudget(1))
-        for _ in range(2)
-    )
+    one, other = (ConnectionContext(handler=lambda *_: Response(), budget=BodyBudget(1)) for _ in range(2))
     assert one.connections is not other.connections
     assert one.counters is not other.counters
-    assert one.turns is not other.turns
+    assert one.scheduler is not other.scheduler

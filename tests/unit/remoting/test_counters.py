@@ -1,6 +1,7 @@
 from msgspec.structs import asdict
 
 from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from tests.support.system.waiting import eventually
 from tests.support.wire.peer import connect
@@ -14,7 +15,7 @@ def test_everything_begins_at_zero():
 
 
 async def test_bytes_of_open_and_closed_connections_are_counted():
-    async with RemotingServer(echo, host=LOCAL, port=0) as server:
+    async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
         for count in (1, 2):
             async with connect(server.addresses[0]) as peer:
                 await peer.ask()

@@ -9,9 +9,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.remoting.connection_context import Answering, ConnectionHooks, ConnectionLimits
 from namekeeper.remoting.endings import closed_by, is_socket_closed
 from namekeeper.remoting.front import Front
+from namekeeper.remoting.handshake import TransportSecurity
 from namekeeper.remoting.lending import LendingConnection
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import TlsMode, TlsSettings
@@ -29,7 +32,9 @@ LOCAL = "127.0.0.1"
 async def closing(**settings: object) -> AsyncIterator[tuple[RemotingServer, list[Channel]]]:
     """A server, and the channels that it has announced as closed."""
     closed: list[Channel] = []
-    async with RemotingServer(echo, host=LOCAL, port=0, on_close=closed.append, **settings) as server:
+    async with RemotingServer(
+        echo, listen=ListenOptions(LOCAL, 0), hooks=ConnectionHooks(on_close=closed.append), **settings
+    ) as server:
         yield server, closed
 
 
@@ -79,14 +84,20 @@ async def test_a_reset_is_no_end_by_the_peer():
 
 @both_loops
 async def test_an_idle_connection_was_closed_because_it_was_idle():
-    async with closing(idle_seconds=0.1) as (server, closed), connect(server.addresses[0]) as peer:
+    async with (
+        closing(limits=ConnectionLimits(idle_seconds=0.1)) as (server, closed),
+        connect(server.addresses[0]) as peer,
+    ):
         await peer.ask()
         assert await ended(closed) is ClosedBy.IDLE
 
 
 @both_loops
 async def test_a_frame_that_does_not_arrive_is_closed_by_a_limit():
-    async with closing(large_frame_seconds=0.1) as (server, closed), connect(server.addresses[0]) as peer:
+    async with (
+        closing(limits=ConnectionLimits(large_frame_seconds=0.1)) as (server, closed),
+        connect(server.addresses[0]) as peer,
+    ):
         await peer.send(frame(1, body=b"x" * 100_000)[:1_000])
         assert await ended(closed) is ClosedBy.LIMIT
 
@@ -111,7 +122,7 @@ async def test_bytes_that_are_no_frame_are_an_error_of_the_protocol():
 @both_loops
 async def test_a_broken_record_of_tls_is_a_failure_of_tls():
     tls = TlsContexts(lambda: TlsSettings(mode=TlsMode.ENFORCING))
-    async with closing(tls=tls) as (server, closed):
+    async with closing(security=TransportSecurity(tls=tls)) as (server, closed):
         sock = socket.create_connection((LOCAL, server.addresses[0].port))
         async with connect(server.addresses[0], tls=trusting()) as peer:
             await peer.ask()
@@ -137,7 +148,7 @@ async def test_a_server_that_stops_closes_its_connections():
 async def test_after_a_loan_a_reset_that_the_front_has_read_is_still_one(is_reset, who):
     """The kernel gives the error of a socket once; then it reads as if the peer had closed it."""
     native = FakeNative()
-    settings = {"lookup_cache": LookupCache(1 << 20), "front": Front(native)}
+    settings = {"answering": Answering(lookup_cache=LookupCache(1 << 20), front=Front(native))}
     async with closing(**settings) as (server, closed), connect(server.addresses[0]) as peer:
         await peer.ask()
         (connection,) = server.connections

@@ -1,11 +1,14 @@
 """Sockets that are lent, and how they come back."""
 
 import sys
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from namekeeper.remoting.front import INTERFACE, LOANS_ENDED_AT_ONCE, Front, Returned, load_front
+from namekeeper import __version__
+from namekeeper.remoting.front import LOANS_ENDED_AT_ONCE, Front, Returned, load_front
 from tests.support.system.waiting import eventually, turns
 from tests.unit.remoting.fake_front import FakeNative
 
@@ -167,17 +170,22 @@ def test_a_package_that_can_not_be_loaded_is_not_used_and_the_log_says_why(
     assert "namekeeper_front" in text.partition(": ")[2]
 
 
-@pytest.mark.parametrize("given", [{}, {"INTERFACE": INTERFACE + 1}])
+@pytest.mark.parametrize("given", [{}, {"INTERFACE": 6}, {"__version__": f"{__version__}.1"}])
 def test_a_package_of_another_version_is_not_used(monkeypatch, caplog, given):
     monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(**given))
     assert load_front() is None
     assert "is of another version than this server" in caplog.text
 
 
+def test_the_package_has_the_version_of_the_server():
+    cargo = tomllib.loads((Path(__file__).parents[3] / "native" / "Cargo.toml").read_text())
+    assert cargo["package"]["version"] == __version__
+
+
 def test_the_front_answers_as_the_cache_does(monkeypatch):
     """Around the opaque, byte for byte."""
     made = []
-    module = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: made.append(parts) or FakeNative())
+    module = SimpleNamespace(__version__=__version__, Front=lambda *parts: made.append(parts) or FakeNative())
     monkeypatch.setitem(sys.modules, "namekeeper_front", module)
     front = load_front()
     assert front is not None

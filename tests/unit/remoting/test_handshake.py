@@ -1,9 +1,7 @@
 import asyncio
 
-import pytest
-
-from namekeeper.errors import ConfigError
-from namekeeper.remoting.handshake import parse_networks
+from namekeeper.remoting.connection_context import ConnectionLimits
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
@@ -13,16 +11,12 @@ from tests.unit.remoting.joined import echo
 LOCAL = "127.0.0.1"
 
 
-def test_networks_are_parsed_and_the_bad_one_is_named():
-    assert [str(network) for network in parse_networks([" 10.0.0.1/8", "::1"])] == ["10.0.0.0/8", "::1/128"]
-    with pytest.raises(ConfigError, match=r"'10\.0\.0\.0/33'"):
-        parse_networks(["10.0.0.0/33"])
-
-
 @both_loops
 async def test_newcomers_count_as_connections():
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, max_connections=1) as server,
+        RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(max_connections=1)
+        ) as server,
         connect(server.addresses[0]),
     ):
         await eventually(lambda: server.read_counters().connections_in_handshake == 1)
@@ -33,7 +27,7 @@ async def test_newcomers_count_as_connections():
 
 @both_loops
 async def test_many_newcomers_at_once_become_connections():
-    async with RemotingServer(echo, host=LOCAL, port=0) as server:
+    async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
         addr = server.addresses[0]
 
         async def visit() -> int:

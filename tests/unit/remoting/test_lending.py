@@ -245,3 +245,11 @@ async def test_what_the_front_broke_is_closed_and_told(joined, caplog):
     await eventually(lambda: joined.transport.is_aborted)
     assert joined.closed == [joined.channel]
     assert "the native front failed with it" in caplog.text
+
+
+async def test_a_turn_that_comes_late_leaves_the_socket_with_the_front(joined):
+    joined.connection._account.has_turn = True
+    assert joined.lend()
+    joined.connection._take_turn()
+    assert joined.connection.is_lent
+    assert not joined.transport.is_reading_now

@@ -8,7 +8,7 @@ import pytest
 from namekeeper.errors import ConfigError
 from namekeeper.remoting import listening as module
 from namekeeper.remoting.address import Address
-from namekeeper.remoting.listening import Acceptor, SocketOptions, bind
+from namekeeper.remoting.listening import Acceptor, ListenOptions, SocketOptions, bind
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 
@@ -70,7 +70,7 @@ async def knock():
 
 @both_loops
 async def test_more_than_a_batch_is_accepted(knock):
-    (sock,) = await bind(LOCAL, 0, SocketOptions(1024))
+    (sock,) = await bind(ListenOptions(LOCAL, 0, SocketOptions(1024)))
     done = Accepted([sock])
     await knock(sock.getsockname(), module.ACCEPTS_PER_TURN + 10)
     await eventually(lambda: len(done.accepted) == module.ACCEPTS_PER_TURN + 10)
@@ -81,7 +81,7 @@ async def test_more_than_a_batch_is_accepted(knock):
 
 @both_loops
 async def test_a_newcomer_without_a_descriptor_is_closed_with_the_spare_one(knock):
-    (sock,) = await bind(LOCAL, 0, SocketOptions(16))
+    (sock,) = await bind(ListenOptions(LOCAL, 0, SocketOptions(16)))
     failing = Failing(sock, errno.EMFILE)
     done = Accepted([failing])
     await knock(sock.getsockname())
@@ -97,7 +97,7 @@ async def test_a_newcomer_without_a_descriptor_is_closed_with_the_spare_one(knoc
 @both_loops
 async def test_accepting_rests_when_nothing_helps(knock, errors, monkeypatch):
     monkeypatch.setattr(module, "RETRY_SECONDS", 1.0)
-    (sock,) = await bind(LOCAL, 0, SocketOptions(16))
+    (sock,) = await bind(ListenOptions(LOCAL, 0, SocketOptions(16)))
     failing = Failing(sock, *errors)
     done = Accepted([failing])
     await knock(sock.getsockname())
@@ -110,7 +110,7 @@ async def test_accepting_rests_when_nothing_helps(knock, errors, monkeypatch):
 
 
 async def test_closing_while_it_rests_is_fine(knock):
-    (sock,) = await bind(LOCAL, 0, SocketOptions(16))
+    (sock,) = await bind(ListenOptions(LOCAL, 0, SocketOptions(16)))
     done = Accepted([Failing(sock, errno.ENOMEM)])
     await knock(sock.getsockname())
     await eventually(lambda: done.refused)
@@ -118,7 +118,7 @@ async def test_closing_while_it_rests_is_fine(knock):
 
 
 async def test_a_connection_that_was_aborted_before_it_was_accepted_is_nothing(knock):
-    (sock,) = await bind(LOCAL, 0, SocketOptions(16))
+    (sock,) = await bind(ListenOptions(LOCAL, 0, SocketOptions(16)))
     done = Accepted([Failing(sock, errno.ECONNABORTED)])
     await knock(sock.getsockname())
     await eventually(lambda: done.accepted)
@@ -140,7 +140,7 @@ async def test_what_stands_in_the_way_comes_with_advice(code: int, advice: str, 
 
     monkeypatch.setattr(module, "_listen", fail)
     with pytest.raises(ConfigError, match=advice):
-        await bind(LOCAL, 1, SocketOptions(1))
+        await bind(ListenOptions(LOCAL, 1, SocketOptions(1)))
 
 
 async def test_one_address_that_is_taken_refuses_all(monkeypatch):
@@ -159,7 +159,7 @@ async def test_one_address_that_is_taken_refuses_all(monkeypatch):
     monkeypatch.setattr(module, "_listen", only_one)
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", two)
     with pytest.raises(ConfigError, match="another process"):
-        await bind("name", 0, SocketOptions(1))
+        await bind(ListenOptions("name", 0, SocketOptions(1)))
     assert bound[0].fileno() == -1
 
 
@@ -176,6 +176,6 @@ async def test_an_address_that_is_missing_here_is_left_out_if_there_are_others(m
 
     monkeypatch.setattr(module, "_listen", without_ipv6)
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", both)
-    (sock,) = await bind("localhost", 0, SocketOptions(1))
+    (sock,) = await bind(ListenOptions("localhost", 0, SocketOptions(1)))
     assert sock.family == socket.AF_INET
     sock.close()

@@ -5,7 +5,10 @@ from struct import pack
 
 import pytest
 
+from namekeeper.common.networks import parse_network
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.handshake import TransportSecurity
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import RemotingCommand, Response
 from tests.support.system.loops import both_loops
@@ -41,7 +44,11 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 async def test_a_trusted_proxy_says_who_is_there(header: bytes, size: int):
     async with (
         RemotingServer(
-            who_is_there, host=LOCAL, port=0, proxy_trusted_networks=["10.0.0.0/8", "127.0.0.0/8"]
+            who_is_there,
+            listen=ListenOptions(LOCAL, 0),
+            security=TransportSecurity(
+                trusted_proxies=[parse_network("10.0.0.0/8"), parse_network("127.0.0.0/8")]
+            ),
         ) as server,
         connect(server.addresses[0]) as peer,
     ):
@@ -58,7 +65,11 @@ async def test_a_trusted_proxy_says_who_is_there(header: bytes, size: int):
 async def test_a_header_of_somebody_else_is_a_claim(trusted: list[str], caplog):
     caplog.set_level("INFO")
     async with (
-        RemotingServer(who_is_there, host=LOCAL, port=0, proxy_trusted_networks=trusted) as server,
+        RemotingServer(
+            who_is_there,
+            listen=ListenOptions(LOCAL, 0),
+            security=TransportSecurity(trusted_proxies=[*map(parse_network, trusted)]),
+        ) as server,
         connect(server.addresses[0]) as peer,
     ):
         await peer.send(V1 + frame(1))
@@ -73,7 +84,11 @@ async def test_a_header_of_somebody_else_is_a_claim(trusted: list[str], caplog):
 @pytest.mark.parametrize("host", [LOCAL, "::"])
 async def test_a_trusted_proxy_of_ipv4_is_trusted_over_ipv6_too(host: str, trusted: str):
     """A socket that takes both writes an IPv4 address as `::ffff:127.0.0.1`."""
-    async with RemotingServer(who_is_there, host=host, port=0, proxy_trusted_networks=[trusted]) as server:
+    async with RemotingServer(
+        who_is_there,
+        listen=ListenOptions(host, 0),
+        security=TransportSecurity(trusted_proxies=[parse_network(trusted)]),
+    ) as server:
         port = server.addresses[0].port
         async with connect(f"{LOCAL}:{port}") as peer:
             await peer.send(V1 + frame(1))
@@ -83,7 +98,11 @@ async def test_a_trusted_proxy_of_ipv4_is_trusted_over_ipv6_too(host: str, trust
 @pytest.mark.parametrize("header", [V2_LOCAL, b"PROXY UNKNOWN\r\n"])
 async def test_a_proxy_that_speaks_for_itself_is_known_by_its_socket(header: bytes):
     async with (
-        RemotingServer(who_is_there, host=LOCAL, port=0, proxy_trusted_networks=["127.0.0.1"]) as server,
+        RemotingServer(
+            who_is_there,
+            listen=ListenOptions(LOCAL, 0),
+            security=TransportSecurity(trusted_proxies=[parse_network("127.0.0.1")]),
+        ) as server,
         connect(server.addresses[0]) as peer,
     ):
         await peer.send(header + frame(1))
@@ -98,7 +117,7 @@ async def test_a_proxy_that_speaks_for_itself_is_known_by_its_socket(header: byt
 )  # fmt: skip
 @pytest.mark.parametrize("size", [1, 100_000])
 async def test_broken_headers_close_the_connection(start: bytes, size: int):
-    async with RemotingServer(who_is_there, host=LOCAL, port=0) as server:
+    async with RemotingServer(who_is_there, listen=ListenOptions(LOCAL, 0)) as server:
         async with connect(server.addresses[0]) as peer:
             with_errors = False
             try:
@@ -118,7 +137,7 @@ async def test_broken_headers_close_the_connection(start: bytes, size: int):
 async def test_half_a_header_does_not_make_the_loop_spin():
     """Bytes that are only peeked at keep a socket readable."""
     async with (
-        RemotingServer(who_is_there, host=LOCAL, port=0) as server,
+        RemotingServer(who_is_there, listen=ListenOptions(LOCAL, 0)) as server,
         connect(server.addresses[0]) as peer,
     ):
         await peer.send(V1[:10])
@@ -143,7 +162,7 @@ async def test_half_a_header_does_not_make_the_loop_spin():
 
 @both_loops
 async def test_a_newcomer_that_leaves_is_forgotten():
-    async with RemotingServer(who_is_there, host=LOCAL, port=0) as server:
+    async with RemotingServer(who_is_there, listen=ListenOptions(LOCAL, 0)) as server:
         async with connect(server.addresses[0]):
             await eventually(lambda: server.read_counters().connections_in_handshake == 1)
         await eventually(lambda: server.read_counters().connections_in_handshake == 0)

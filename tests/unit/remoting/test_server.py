@@ -11,9 +11,10 @@ from namekeeper.errors import ConfigError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting import server as module
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import Answering, ConnectionHooks, ConnectionLimits
 from namekeeper.remoting.front import Front
 from namekeeper.remoting.lending import LendingConnection
-from namekeeper.remoting.listening import SocketOptions
+from namekeeper.remoting.listening import ListenOptions, SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.channel import Channel
 from namekeeper.wire.command import RemotingCommand, Response
@@ -28,7 +29,10 @@ LOCAL = "127.0.0.1"
 
 @both_loops
 async def test_requests_are_answered():
-    async with RemotingServer(echo, host=LOCAL, port=0) as server, connect(server.addresses[0]) as peer:
+    async with (
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
+        connect(server.addresses[0]) as peer,
+    ):
         answer = await peer.ask(body=b"hello", opaque=-7)
         assert (answer.opaque, answer.flag, answer.body) == (-7, 1, b"hello")
 
@@ -36,7 +40,7 @@ async def test_requests_are_answered():
 async def test_accepted_sockets_have_buffers_of_the_size_that_was_asked_for():
     options = SocketOptions(send_buffer_bytes=50_000, receive_buffer_bytes=60_000)
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, socket_options=options) as server,
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0, options)) as server,
         connect(server.addresses[0]) as peer,
     ):
         await peer.ask()
@@ -50,7 +54,9 @@ async def test_accepted_sockets_have_buffers_of_the_size_that_was_asked_for():
 async def test_the_water_marks_of_a_connection_are_those_that_were_asked_for():
     marks = (10_000, 20_000)
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, write_buffer_bytes=marks) as server,
+        RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(write_buffer_bytes=marks)
+        ) as server,
         connect(server.addresses[0]) as peer,
     ):
         await peer.ask()
@@ -61,7 +67,9 @@ async def test_the_water_marks_of_a_connection_are_those_that_were_asked_for():
 @both_loops
 async def test_the_channel_says_who_is_there():
     channels: list[Channel] = []
-    async with RemotingServer(echo, host=LOCAL, port=0, on_connect=channels.append) as server:
+    async with RemotingServer(
+        echo, listen=ListenOptions(LOCAL, 0), hooks=ConnectionHooks(on_connect=channels.append)
+    ) as server:
         for _ in range(2):
             async with connect(server.addresses[0]) as peer:
                 await peer.ask()
@@ -75,7 +83,7 @@ async def test_the_channel_says_who_is_there():
 @pytest.mark.parametrize("host", ["[::1]", "::1", "::"])
 async def test_it_listens_on_ipv6(host: str):
     async with RemotingServer(
-        lambda _, connection: Response(remark=connection.channel.remote_addr), host=host, port=0
+        lambda _, connection: Response(remark=connection.channel.remote_addr), listen=ListenOptions(host, 0)
     ) as server:
         ports = {address.port for address in server.addresses}
         assert len(ports) == 1
@@ -84,7 +92,7 @@ async def test_it_listens_on_ipv6(host: str):
 
 
 async def test_a_name_stands_for_all_its_addresses():
-    async with RemotingServer(echo, host="localhost", port=0) as server:
+    async with RemotingServer(echo, listen=ListenOptions("localhost", 0)) as server:
         assert server.addresses
         for address in server.addresses:
             assert address.port == server.addresses[0].port
@@ -95,7 +103,8 @@ async def test_a_name_stands_for_all_its_addresses():
 async def test_the_ipv6_wildcard_serves_ipv4_too_and_knows_its_peers_by_their_ipv4_addresses():
     async with (
         RemotingServer(
-            lambda _, connection: Response(remark=connection.channel.remote_addr), host="::", port=0
+            lambda _, connection: Response(remark=connection.channel.remote_addr),
+            listen=ListenOptions("::", 0),
         ) as server,
         connect(f"{LOCAL}:{server.addresses[0].port}") as peer,
     ):
@@ -104,8 +113,8 @@ async def test_the_ipv6_wildcard_serves_ipv4_too_and_knows_its_peers_by_their_ip
 
 @both_loops
 async def test_an_address_in_use_is_one_line_that_says_what_to_do():
-    async with RemotingServer(echo, host=LOCAL, port=0) as server:
-        second = RemotingServer(echo, host=LOCAL, port=server.addresses[0].port)
+    async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
+        second = RemotingServer(echo, listen=ListenOptions(LOCAL, server.addresses[0].port))
         with pytest.raises(
             ConfigError, match="another process listens there: stop it, or set another listenPort"
         ) as caught:
@@ -118,12 +127,14 @@ async def test_an_address_in_use_is_one_line_that_says_what_to_do():
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
 async def test_an_address_of_somebody_else_is_refused(host: str):
     with pytest.raises(ConfigError, match="correct bindAddress"):
-        await RemotingServer(echo, host=host, port=0).start()
+        await RemotingServer(echo, listen=ListenOptions(host, 0)).start()
 
 
 @both_loops
 async def test_too_many_connections_are_closed_and_counted(caplog):
-    async with RemotingServer(echo, host=LOCAL, port=0, max_connections=1) as server:
+    async with RemotingServer(
+        echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(max_connections=1)
+    ) as server:
         async with connect(server.addresses[0]) as first:
             await first.ask()
             for _ in range(3):
@@ -146,7 +157,10 @@ def test_the_limit_of_descriptors_bounds_connections(monkeypatch):
 
 async def test_few_descriptors_are_said_and_connections_are_served_all_the_same(monkeypatch, caplog):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
-    async with RemotingServer(echo, host=LOCAL, port=0) as server, connect(server.addresses[0]) as peer:
+    async with (
+        RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server,
+        connect(server.addresses[0]) as peer,
+    ):
         assert (await peer.ask()).code == 0
     assert "file descriptors allow only 16 connections at once: raise the limit, ulimit -n" in caplog.text
 
@@ -156,11 +170,8 @@ async def lending(watchers: Sized) -> AsyncIterator[tuple[RemotingServer, Lendin
     """A server with a front, and one connection of it."""
     server = RemotingServer(
         echo,
-        host=LOCAL,
-        port=0,
-        lookup_cache=LookupCache(1_000),
-        front=Front(FakeNative()),
-        watchers=watchers,
+        listen=ListenOptions(LOCAL, 0),
+        answering=Answering(lookup_cache=LookupCache(1_000), front=Front(FakeNative()), watchers=watchers),
     )
     async with server, connect(server.addresses[0]) as peer:
         await peer.ask()
@@ -194,7 +205,12 @@ class TestIdle:
     async def test_a_connection_without_traffic_is_closed(self):
         closed: list[Channel] = []
         async with (
-            RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0.1, on_close=closed.append) as server,
+            RemotingServer(
+                echo,
+                listen=ListenOptions(LOCAL, 0),
+                limits=ConnectionLimits(idle_seconds=0.1),
+                hooks=ConnectionHooks(on_close=closed.append),
+            ) as server,
             connect(server.addresses[0]) as peer,
         ):
             await peer.ask()
@@ -205,7 +221,9 @@ class TestIdle:
     @both_loops
     async def test_a_newcomer_that_says_nothing_is_closed(self):
         async with (
-            RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0.1) as server,
+            RemotingServer(
+                echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(idle_seconds=0.1)
+            ) as server,
             connect(server.addresses[0]) as peer,
         ):
             await eventually(lambda: server.read_counters().connections_in_handshake == 1)
@@ -215,7 +233,9 @@ class TestIdle:
 
     async def test_a_partial_frame_that_makes_no_progress_is_closed(self):
         async with (
-            RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0.1) as server,
+            RemotingServer(
+                echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(idle_seconds=0.1)
+            ) as server,
             connect(server.addresses[0]) as peer,
         ):
             await peer.send(frame(1)[:20])
@@ -223,7 +243,7 @@ class TestIdle:
 
     @both_loops
     async def test_with_0_seconds_no_connection_is_ever_idle(self):
-        server = RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0)
+        server = RemotingServer(echo, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(idle_seconds=0))
         async with server, connect(server.addresses[0]) as peer, connect(server.addresses[0]) as silent:
             await peer.ask()
             await turns(10 * module.SWEEPS_PER_IDLE_TIME)
@@ -233,7 +253,7 @@ class TestIdle:
             assert server._sweep_timer is None
 
     async def test_traffic_keeps_a_connection_alive(self):
-        server = RemotingServer(echo, host=LOCAL, port=0)
+        server = RemotingServer(echo, listen=ListenOptions(LOCAL, 0))
         async with server, connect(server.addresses[0]) as peer:
             await peer.ask()
             for _ in range(10):
@@ -244,7 +264,9 @@ class TestIdle:
             assert await peer.is_closed_by_server()
 
     async def test_a_connection_that_waits_for_us_is_not_idle(self):
-        server = RemotingServer(lambda *_: None, host=LOCAL, port=0, body_budget_bytes=1)
+        server = RemotingServer(
+            lambda *_: None, listen=ListenOptions(LOCAL, 0), limits=ConnectionLimits(body_budget_bytes=1)
+        )
         async with server, connect(server.addresses[0]) as first, connect(server.addresses[0]) as second:
             for peer in (first, second):
                 await peer.send(frame(1, body=b"x" * 100_000))
@@ -262,7 +284,9 @@ class TestShutdown:
     @both_loops
     async def test_close_ends_everything_and_may_be_called_twice(self):
         closed: list[Channel] = []
-        server = RemotingServer(echo, host=LOCAL, port=0, on_close=closed.append)
+        server = RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), hooks=ConnectionHooks(on_close=closed.append)
+        )
         await server.start()
         addr = server.addresses[0]
         async with connect(addr) as peer, connect(addr) as silent:
@@ -281,7 +305,7 @@ class TestShutdown:
     @both_loops
     async def test_a_socket_that_becomes_a_connection_meanwhile_is_closed_with_the_others(self, monkeypatch):
         """Its transport is being made when the server closes; nobody waits for a transport that is gone."""
-        server = RemotingServer(echo, host=LOCAL, port=0)
+        server = RemotingServer(echo, listen=ListenOptions(LOCAL, 0))
         closing: list[asyncio.Task[None]] = []
 
         def made(*parts: object) -> ServerConnection:
@@ -303,7 +327,7 @@ class TestShutdown:
 
     @both_loops
     async def test_what_is_connected_is_served_after_accepting_ended(self):
-        async with RemotingServer(echo, host=LOCAL, port=0) as server:
+        async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
             addr = server.addresses[0]
             async with connect(addr) as peer:
                 await peer.ask()
@@ -317,7 +341,7 @@ class TestShutdown:
     async def test_draining_waits_for_answers_that_are_owed(self):
         owed: list[tuple[RemotingCommand, ServerConnection]] = []
         async with (
-            RemotingServer(lambda *it: owed.append(it), host=LOCAL, port=0) as server,
+            RemotingServer(lambda *it: owed.append(it), listen=ListenOptions(LOCAL, 0)) as server,
             connect(server.addresses[0]) as peer,
         ):
             await peer.send(frame(1))
@@ -332,7 +356,7 @@ class TestShutdown:
             assert (await peer.answer()).opaque == 1
 
     async def test_answers_written_before_the_close_arrive(self):
-        server = RemotingServer(lambda *_: Response(body=b"x" * 200_000), host=LOCAL, port=0)
+        server = RemotingServer(lambda *_: Response(body=b"x" * 200_000), listen=ListenOptions(LOCAL, 0))
         await server.start()
         async with connect(server.addresses[0]) as peer:
             await peer.send(frame(1))

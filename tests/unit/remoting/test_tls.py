@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.common.networks import parse_network
 from namekeeper.errors import ConfigError
-from namekeeper.remoting import handshake, tls_turns
+from namekeeper.remoting import handshake
 from namekeeper.remoting import tls as module
+from namekeeper.remoting.handshake import TransportSecurity
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_contexts import ServerTls, client_context
@@ -32,7 +35,11 @@ def serving(
     *, contexts: TlsContexts | None = None, trusted: tuple[str, ...] = (), **settings: object
 ) -> RemotingServer:
     tls = contexts or TlsContexts(lambda: TlsSettings(**settings))
-    return RemotingServer(echo, host=LOCAL, port=0, tls=tls, proxy_trusted_networks=trusted)
+    return RemotingServer(
+        echo,
+        listen=ListenOptions(LOCAL, 0),
+        security=TransportSecurity(tls=tls, trusted_proxies=[*map(parse_network, trusted)]),
+    )
 
 
 async def answers(server: RemotingServer, tls: ssl.SSLContext | None) -> bool:
@@ -56,7 +63,7 @@ async def test_each_mode_takes_its_kinds_of_connections(mode, serves_tls, serves
 
 
 async def test_a_server_without_tls_closes_tls_connections():
-    async with RemotingServer(echo, host=LOCAL, port=0) as server:
+    async with RemotingServer(echo, listen=ListenOptions(LOCAL, 0)) as server:
         assert not await answers(server, trusting())
         assert await answers(server, None)
 
@@ -108,7 +115,7 @@ CLIENT_HELLO_BEGIN = b"\x16\x03\x01\x01\x00"
 
 @both_loops
 async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monkeypatch):
-    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 1)
     monkeypatch.setattr(handshake, "HURRIED_SECONDS", 0.05)
     async with serving() as server:
         assert await answers(server, trusting())  # the certificate is there
@@ -136,7 +143,7 @@ async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monke
     ("trusted", "under_way", "waiting"), [((LOCAL,), 2, {"203.0.113.7": 1}), ((), 1, {LOCAL: 2})]
 )
 async def test_hosts_behind_a_trusted_proxy_take_turns_apart(monkeypatch, trusted, under_way, waiting):
-    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 1)
     async with serving(trusted=trusted) as server, contextlib.AsyncExitStack() as peers:
         assert await answers(server, trusting())  # the certificate is there
         for host in (b"203.0.113.7", b"203.0.113.7", b"203.0.113.8"):
@@ -151,7 +158,7 @@ async def test_hosts_behind_a_trusted_proxy_take_turns_apart(monkeypatch, truste
 
 @both_loops
 async def test_a_server_closes_while_newcomers_wait_for_their_handshake(monkeypatch):
-    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 1)
     async with serving() as server:
         async with connect(server.addresses[0]) as first, connect(server.addresses[0]) as second:
             await first.send(CLIENT_HELLO_BEGIN)

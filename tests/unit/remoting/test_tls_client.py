@@ -8,6 +8,8 @@ import pytest
 
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.handshake import TransportSecurity
+from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_client import LOOK_SECONDS, ClientTls, present_context
@@ -93,7 +95,9 @@ async def test_a_client_that_runs_for_long_shows_its_new_certificate(at: At):
         }
 
     async with (
-        RemotingServer(echo, host=LOCAL, port=0, tls=contexts) as server,
+        RemotingServer(
+            echo, listen=ListenOptions(LOCAL, 0), security=TransportSecurity(tls=contexts)
+        ) as server,
         RemotingClient(tls=at.tls) as client,
     ):
         addr = str(server.addresses[0])

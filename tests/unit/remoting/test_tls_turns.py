@@ -2,13 +2,13 @@
 
 import pytest
 
-from namekeeper.remoting import tls_turns
-from namekeeper.remoting.tls_turns import TlsTurns
+from namekeeper.remoting import handshake
+from namekeeper.remoting.handshake import TlsTurns
 
 
 @pytest.fixture
 def turns(monkeypatch):
-    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 2)
     return TlsTurns()
 
 

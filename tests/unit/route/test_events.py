@@ -38,6 +38,7 @@ def test_reasons_have_names_that_others_may_store():
         "delete_kv_config",
         "update_namesrv_config",
         "restored",
+        "observed",
     }
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.model.broker import NOBODY
+from namekeeper.route import queries
 from namekeeper.route.channel import Channel
 from namekeeper.route.restore import RestoreRoutes
 from namekeeper.route.tables import RouteRules, RouteTables
@@ -77,7 +78,7 @@ def restored(world: World, idle_ms: int = 1) -> World:
     tables = RouteTables()
     tables.apply_all(world.events)
     after.submit(RestoreRoutes(tables, {live.key: idle_ms for live in tables.broker_live_table}))
-    assert after.live().channel is None
+    assert [live.channel for live in after.tables.broker_live_table] == [None] * len(tables.broker_live_table)
     return after
 
 
@@ -95,6 +96,103 @@ def test_a_restored_broker_belongs_to_the_host_that_registered_it(world, claim, 
 def test_another_id_of_a_restored_group_is_free(world):
     world = restored(world)
     assert not world.register(header(addr=OTHER, broker_id=1), over=over("10.9.9.9", 2)).is_refused
+
+
+NEIGHBOURS = {"in the same /64": "[2001:db8:0:1::2]", "in another /64": "[2001:db8:0:2::1]"}
+
+
+@pytest.mark.parametrize("stranger", NEIGHBOURS)
+@pytest.mark.parametrize("is_restored", [False, True])
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_host_with_ipv6_is_one_address(claim, is_restored, stranger):
+    """The machines of a data centre share a /64: to be near the owner is no proof."""
+    world = World(RouteTables(RouteRules(protect_broker_names=True)))
+    world.starts_elsewhere = False
+    world.register(over=over("[2001:db8:0:1::1]"))
+    if is_restored:
+        world = restored(world)
+    content = body(["T1", "T9"], version=9)
+    assert world.register(CLAIMS[claim], content, over=over(NEIGHBOURS[stranger], 2)).is_refused
+    assert world.do(unregister(over(NEIGHBOURS[stranger], 3))).takeover
+    assert world.tables.rows_of("T9") == []
+    assert not world.register(CLAIMS[claim], content, over=over("[2001:db8:0:1::1]", 4)).is_refused
+
+
+SLAVE = "10.0.0.2:10911"
+
+
+@pytest.fixture(params=["live", "restored"])
+def acting(request):
+    """A group whose slave acts as master, because the master unregistered."""
+    world = World(RouteTables(RouteRules(protect_broker_names=True)))
+    world.starts_elsewhere = False
+    world.register(header(enable_acting_master=True), over=over("10.0.0.1"))
+    world.register(header(addr=SLAVE, broker_id=1, enable_acting_master=True), over=over("10.0.0.2", 2))
+    world.do(unregister(over("10.0.0.1", 1)))
+    world = restored(world) if request.param == "restored" else world
+    assert master_shown(world) == SLAVE
+    return world
+
+
+def master_shown(world: World) -> str:
+    """The address that clients send messages to."""
+    (group,) = queries.topic_route(world.tables, "T1", support_acting_master=True).broker_datas
+    return group.broker_addrs[0]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        header(addr=OTHER, broker_id=1, enable_acting_master=True),
+        header(addr=SLAVE, enable_acting_master=True),
+        header(addr=SLAVE, broker_id=2, enable_acting_master=True),
+        header(addr=SLAVE, cluster_name="other", enable_acting_master=True),
+        header(name="broker-x", addr=SLAVE, enable_acting_master=True),
+    ],
+    ids=["its id", "its address as master", "its address, another id", "another cluster", "another name"],
+)
+def test_a_stranger_takes_nothing_from_a_slave_that_acts_as_master(acting, claim):
+    before = len(acting.events)
+    assert acting.register(claim, body(["T1", "T9"], version=9), over=over("10.9.9.9", 8)).is_refused
+    assert (len(acting.events), master_shown(acting)) == (before, SLAVE)
+    assert not acting.register(claim, body(version=9), over=over("10.0.0.2", 9)).is_refused
+
+
+def test_while_a_slave_acts_as_master_the_id_of_the_master_is_free(acting):
+    """The master may come back from another host; the slave stays, and no other host ends it."""
+    assert not acting.register(
+        header(addr=OTHER, enable_acting_master=True), over=over("10.9.9.9", 8)
+    ).is_refused
+    assert master_shown(acting) == OTHER
+    group = acting.tables.broker_addr_table["broker-a"]
+    assert group.broker_addrs == {0: OTHER, 1: SLAVE}
+    assert acting.do(unregister(over("10.9.9.9", 8), addr=SLAVE)).takeover
+    acting.do(unregister(over("10.9.9.9", 8), addr=OTHER))
+    assert master_shown(acting) == SLAVE
+
+
+def test_a_restored_master_is_protected_although_a_slave_is_back_first():
+    world = World(RouteTables(RouteRules(protect_broker_names=True)))
+    world.starts_elsewhere = False
+    world.register(header(enable_acting_master=True), over=over("10.0.0.1"))
+    slave = header(addr=SLAVE, broker_id=1, enable_acting_master=True)
+    world.register(slave, over=over("10.0.0.2", 2))
+    world = restored(world)
+    assert not world.register(slave, over=over("10.0.0.2", 3)).is_refused
+    for broker_id in (0, 1):
+        claim = header(addr=OTHER, broker_id=broker_id, enable_acting_master=True)
+        assert world.register(claim, over=over("10.9.9.9", 8)).is_refused
+    assert master_shown(world) == OWN
+
+
+def test_a_stranger_that_tries_again_and_again_does_not_wear_the_protection_out(world):
+    world = restored(world)
+    before, rows = len(world.events), world.tables.rows_of("T1")
+    for number in range(1_000):
+        content = body(["T1", "T9"], version=number + 2)
+        assert world.register(header(addr=OTHER), content, over=over("10.9.9.9", number + 2)).is_refused
+    assert (len(world.events), world.tables.rows_of("T1"), world.tables.rows_of("T9")) == (before, rows, [])
+    assert not world.register(over=over("10.0.0.1", 2_000)).is_refused
 
 
 def test_a_restored_broker_is_protected_until_it_expires(world):

@@ -6,7 +6,7 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
-from namekeeper.route.zones import in_zone
+from namekeeper.route.queries import in_zone
 
 
 def group(name, zone, addrs=None):

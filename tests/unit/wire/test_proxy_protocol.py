@@ -11,6 +11,7 @@ from tests.wire_samples import load
 V1 = b"PROXY TCP4 192.0.2.1 198.51.100.1 56324 9876\r\n"
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 IPV4 = bytes([192, 0, 2, 1, 198, 51, 100, 1]) + pack(">HH", 56324, 9876)
+MAPPED = (bytes(10) + b"\xff\xff" + bytes([192, 0, 2, 1])) * 2 + pack(">HH", 56324, 9876)
 IPV6 = bytes.fromhex("20010db8" + 11 * "00" + "01") * 2 + pack(">HH", 56324, 9876)
 
 
@@ -23,6 +24,10 @@ def v2(command: int, kind: int, content: bytes, length: int | None = None) -> by
     [
         (V1, ("192.0.2.1", 56324)),
         (b"PROXY TCP6 2001:db8::1 ::1 0 65535\r\n", ("2001:db8::1", 0)),
+        (b"PROXY TCP6 2001:DB8:0::0001 ::1 0 65535\r\n", ("2001:db8::1", 0)),
+        (b"PROXY TCP6 ::ffff:192.0.2.1 ::1 0 65535\r\n", ("192.0.2.1", 0)),
+        (b"PROXY TCP6 ::FFFF:c000:201 ::1 0 65535\r\n", ("192.0.2.1", 0)),
+        (v2(0x21, 0x21, MAPPED), ("192.0.2.1", 56324)),
         (b"PROXY UNKNOWN\r\n", None),
         (b"PROXY UNKNOWN ffff::1 what ever 1 2\r\n", None),
         (v2(0x21, 0x11, IPV4), ("192.0.2.1", 56324)),

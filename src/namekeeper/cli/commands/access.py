@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from namekeeper.access.explain import AccessCase, RuleVerdict, explain
 from namekeeper.access.names import Names
-from namekeeper.access.peer import Peer, parse_ip
+from namekeeper.access.peer import Peer
 from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES
-from namekeeper.access.rules import AccessMode, AccessRules, Decision
+from namekeeper.access.rules import AccessCase, AccessMode, AccessRules, Decision, RuleVerdict, explain
 from namekeeper.app.access_files import read_policy, read_rules
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo
 from namekeeper.common.counts import shown_count
+from namekeeper.common.networks import parse_ip
 from namekeeper.errors import ConfigError
 from namekeeper.wire.codes import RequestCode
 
@@ -78,7 +78,7 @@ def explain_command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Say what the rules in FILE do with a request, and which rule decides; --user counts as proved.
 
-    Exits with 0 if it is allowed, 1 if it is refused, 2 if the rules can't be read.
+    Exits with 0 if the rules allow it, 1 if they refuse it, 2 if the rules can't be read.
     """
     names = Names(frozenset(cluster), frozenset(broker), frozenset(topic), frozenset(namespace))
     try:

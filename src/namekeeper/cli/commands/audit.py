@@ -34,9 +34,9 @@ def audit(  # noqa: PLR0913 - one for each option
     *, since: str, to_text: str | None, journals: tuple[str, ...], warehouse: str | None,
     zone_name: str | None, as_json: bool, session: MakeSession,
 ) -> None:  # fmt: skip
-    """Show the admin requests and new brokers that access rules judged, and all that was refused.
+    """Show the admin requests and new brokers that access rules decided on, and every refused request.
 
-    A line has what was asked, of what, from where, by which user, and the rule that decided. Ends with 0,
+    A line has the request, its names, the peer, the user, and the rule that decided. Ends with 0,
     also if there was nothing; 2 if a journal or the warehouse can't be used.
     """
     zone = take_zone(zone_name)

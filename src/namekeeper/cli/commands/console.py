@@ -18,9 +18,9 @@ from namekeeper.cli.connecting import connection_options, take_connection
 from namekeeper.cli.console_sources import (
     OperatorsPages,
     WarehouseOfConsole,
-    journal_histories,
-    live_histories,
+    journal_source,
     pages_in,
+    running_source,
     source_of_causes,
 )
 from namekeeper.cli.credentials import rather_set
@@ -134,10 +134,10 @@ def console(  # noqa: PLR0913 - one for each option
         if config_files or not (folders or asking or warehouse):
             more, others = journals_by_default(config_files, lambda: connector, needs_journal=False)
             folders, asking = [*folders, *more], [*asking, *map(str, others)]
-        live = live_histories(asking, connector, timeout_ms)
+        running = running_source(asking, connector, timeout_ms)
         tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
-        stored = () if tables is None else tables.histories()
-        histories = Histories([*journal_histories(folders), *live, *stored], history_bytes)
+        stored = [] if tables is None else [tables.history()]
+        histories = Histories([journal_source(folders), running, *stored], history_bytes)
         rules = None if access_file is None else _rules_of(access_file)
     except NamekeeperError as error:
         raise failure_of(error) from error
@@ -151,8 +151,7 @@ def console(  # noqa: PLR0913 - one for each option
     server = ConsoleServer(host, port, doors, histories, views)
     spare_the_collector()
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
-        for history in live:
-            closing.callback(history.close)
+        closing.callback(running.close)
         address_of = partial(page_address, host, names, token or "")
         asyncio.run(_serve(server, address_of, rules, until_eof=until_eof))
 
@@ -184,7 +183,7 @@ async def _serve(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     watching = None if rules is None else asyncio.create_task(rules.watch(lambda _: None))
-    if until_eof:  # whoever started it may be killed, and can't end it then
+    if until_eof:  # a killed parent can't end it
         loop.add_reader(sys.stdin, lambda: stop.set() if not os.read(sys.stdin.fileno(), 100) else None)
     try:
         with stopping_by_signals(stop.set):

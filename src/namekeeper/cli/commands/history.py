@@ -5,8 +5,7 @@ import time
 
 import click
 
-from namekeeper.answers.row_changes import is_about_a_name
-from namekeeper.answers.source import HistorySource
+from namekeeper.answers.source import PastAnswers
 from namekeeper.answers.timeline import ROWS_SHOWN, TimelineEntry, timeline, timeline_json, timeline_lines
 from namekeeper.answers.times import Zone
 from namekeeper.cli.failure import failure_of
@@ -28,6 +27,7 @@ from namekeeper.common.durations import parse_duration_ms
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
+from namekeeper.history.rows import is_about_a_name
 
 __all__ = ["history"]
 
@@ -71,7 +71,7 @@ def history(  # noqa: PLR0913 - one for each option
     if pause_ms and warehouse is not None:
         raise click.UsageError("--watch reads journals: a warehouse has nothing new until the next run")
 
-    def open_source() -> HistorySource:
+    def open_source() -> PastAnswers:
         with shown_reading() as progress:
             return take_source(journals, warehouse, progress, session)
 
@@ -106,14 +106,14 @@ def _window(from_text: str, to_text: str | None, zone: Zone) -> tuple[int, int]:
     return begin, end
 
 
-def _read(name: str | None, source: HistorySource, begin: int, end: int) -> list[TimelineEntry]:
+def _read(name: str | None, source: PastAnswers, begin: int, end: int) -> list[TimelineEntry]:
     entries = timeline(source.changes(name, begin, end))
     for text in source.notes:
         note(f"note: {text}")
     return entries
 
 
-def _explain_nothing(name: str | None, source: HistorySource, entries: list[TimelineEntry]) -> bool:
+def _explain_nothing(name: str | None, source: PastAnswers, entries: list[TimelineEntry]) -> bool:
     """If there is no entry about a name, say if it is known; whether it is known."""
     if name is None:
         if not entries:

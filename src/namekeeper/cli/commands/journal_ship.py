@@ -23,7 +23,7 @@ _EXIT_INTERRUPTED = 130
 def ship(context: click.Context, /, journal: str, target: str, *, watch_ms: int | None) -> None:
     """Copy the sealed segments of the journal in DIR to URI, a path or any file system that pyarrow knows.
 
-    A segment appears whole or not at all. What is there already is not sent again, and nothing is deleted.
+    A segment appears atomically. Segments that are there already are not sent again, and nothing is deleted.
     """
     try:
         with refusals():

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from namekeeper.errors import JournalError
 from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope
-from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, find_segments
 
 __all__ = ["cat", "ls", "tail"]
 
@@ -74,16 +74,14 @@ def cat(folder: str, *, boot: int | None, kinds: tuple[str, ...]) -> None:
     Lines that are not records are reported on stderr; then the exit status is 1.
     """
     broken = 0
-    for name in _segments(folder):
-        if boot is not None and name.boot != boot:
-            continue
-        for line in read_segment_lines(folder, name):
-            envelope = read_envelope(line, name)
-            if isinstance(envelope, str):
-                broken += 1
-                note(f"{name}, line {line.number}: {envelope}")
-            elif not kinds or envelope.kind in kinds:
-                _write(line)
+    segments = [name for name in _segments(folder) if boot in {None, name.boot}]
+    for name, line in JournalReader(FoundJournal(folder), segments=segments).lines():
+        envelope = read_envelope(line, name)
+        if isinstance(envelope, str):
+            broken += 1
+            note(f"{name}, line {line.number}: {envelope}")
+        elif not kinds or envelope.kind in kinds:
+            _write(line)
     if broken:
         sys.exit(EXIT_BROKEN)
 
@@ -118,29 +116,32 @@ def _segments(folder: str) -> list[SegmentName]:
         raise CommandRefused(str(error)) from None
 
 
-def _records(folder: str, name: SegmentName) -> Iterator[tuple[Envelope, Line]]:
-    for line in read_segment_lines(folder, name):
-        envelope = read_envelope(line, name)
-        if isinstance(envelope, Envelope):
-            yield envelope, line
+def _records(folder: str, segments: Sequence[SegmentName]) -> Iterator[list[tuple[Envelope, Line]]]:
+    """The records of each segment."""
+    journal = JournalReader(FoundJournal(folder), segments=segments)
+
+    def read(name: SegmentName) -> list[tuple[Envelope, Line]]:
+        found = ((read_envelope(line, name), line) for line in journal.lines_of(name))
+        return [(envelope, line) for envelope, line in found if isinstance(envelope, Envelope)]
+
+    return journal.read_each(read)
 
 
 def _last_records(folder: str, count: int) -> list[tuple[Envelope, Line]]:
     found: list[tuple[Envelope, Line]] = []
-    for name in reversed(_segments(folder)):
+    for records in _records(folder, _segments(folder)[::-1]) if count else ():
+        found = [*records, *found]
         if len(found) >= count:
             break
-        found = [*_records(folder, name), *found]
-    return found[len(found) - count :] if len(found) > count else found
+    return found[-count:] if count else []
 
 
 def _records_after(folder: str, position: tuple[int, int]) -> Iterator[tuple[Envelope, Line]]:
-    for name in _segments(folder):
-        if name.last_seq is not None and (name.boot, name.last_seq) <= position:
-            continue
-        for envelope, line in _records(folder, name):
-            if _position(envelope) > position:
-                yield envelope, line
+    segments = [
+        name for name in _segments(folder) if name.last_seq is None or (name.boot, name.last_seq) > position
+    ]
+    for records in _records(folder, segments):
+        yield from (each for each in records if _position(each[0]) > position)
 
 
 def _end(folder: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import click
 
 from namekeeper.answers.render import explain_knowledge, knows_up_to_text
-from namekeeper.answers.source import HeldAt, HistorySource
+from namekeeper.answers.source import HeldAt, PastAnswers
 from namekeeper.answers.times import Zone, shown
 from namekeeper.app.past import PastNameServer, run_past
 from namekeeper.cli.failure import failure_of
@@ -77,7 +77,7 @@ def past(  # noqa: PLR0913 - one for each option
         raise failure_of(error) from error
 
 
-def _held(source: HistorySource, at: int | None) -> HeldAt:
+def _held(source: PastAnswers, at: int | None) -> HeldAt:
     """The state at a time; by default the last one, or for a stopped name server the one before the stop."""
     namesrv = _only(source)
     held = source.held(namesrv, at)
@@ -86,7 +86,7 @@ def _held(source: HistorySource, at: int | None) -> HeldAt:
     return held
 
 
-def _only(source: HistorySource) -> str:
+def _only(source: PastAnswers) -> str:
     """The id of the one name server.
 
     Raises:

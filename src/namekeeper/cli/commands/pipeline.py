@@ -52,9 +52,9 @@ def run(  # noqa: PLR0913 - one for each option
 ) -> None:  # fmt: skip
     """Bring the tables of a warehouse up to date with the journals of all name servers.
 
-    What is in already is not read again, whatever its file is called now. Ends with 0 if it is done, 2 if
-    something was refused; what was committed before stays as it is. With --check also with 1 or 4, as
-    `pipeline check` does; what it is about is committed already.
+    Records in the warehouse are not read again, even from a renamed file. Ends with 0 if it is done, 2 if
+    something was refused; earlier commits stay as they are. With --check also with 1 or 4, as
+    `pipeline check` does, about data that is committed already.
     """
     from namekeeper.pipeline.job import run_job
     from namekeeper.pipeline.run import Request

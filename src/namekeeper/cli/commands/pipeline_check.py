@@ -18,11 +18,11 @@ __all__ = ["check"]
 @session_options
 @click.pass_context
 def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: MakeSession) -> None:
-    """Check that files are as they were written and tables keep their rules; say what is known to be lost.
+    """Check that files are unchanged and tables keep their rules; report known losses.
 
-    Ends with 0 if all is well, 1 if there is something to know (records lost, boots that overlap, lines in
-    quarantine, clocks that disagree), 4 if a file was altered or a table breaks a rule, 2 if the warehouse
-    can't be read.
+    Ends with 0 if all is well, and with 1 if there is something to know (records lost, boots that overlap,
+    lines in quarantine, clocks that disagree). Ends with 4 if a file was altered or a table breaks a rule,
+    and with 2 if the warehouse can't be read.
     """
     with refusals(), shown_steps() as progress:
         from namekeeper.pipeline.answers.warehouse import open_warehouse

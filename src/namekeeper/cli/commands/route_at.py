@@ -2,8 +2,15 @@
 
 import click
 
-from namekeeper.answers.render import RouteAt, explain_knowledge, knows_up_to_text, routes_json
-from namekeeper.answers.times import Zone, shown
+from namekeeper.answers.phrases import caused_by
+from namekeeper.answers.render import (
+    RouteAt,
+    UncertainChange,
+    explain_knowledge,
+    knows_up_to_text,
+    routes_json,
+)
+from namekeeper.answers.times import Zone, shown, shown_window
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
@@ -67,4 +74,13 @@ def _text(topic: str, found: RouteAt, zone: Zone) -> str:
     else:
         body = render_route_list(found.route, wide=is_wide())
     known = knows_up_to_text(found.knows_up_to, zone)
-    return f"{found.namesrv} at {shown(found.at, zone)} ({known})\n{body}"
+    changes = "".join(f"\n{_change_text(topic, change, zone)}" for change in found.uncertain)
+    return f"{found.namesrv} at {shown(found.at, zone)} ({known})\n{body}{changes}"
+
+
+def _change_text(topic: str, change: UncertainChange, zone: Zone) -> str:
+    when = shown_window(change.at, change.window_ms, zone)
+    why = caused_by(change.cause, "")
+    if change.route is None:
+        return f"uncertain, changed {when} ({why}) to: no route of {printable(topic)}"
+    return f"uncertain, changed {when} ({why}) to:\n{render_route_list(change.route, wide=is_wide())}"

@@ -1,11 +1,14 @@
 """`namekeeper demo`: an incident in fast motion, and then its explanation from the journals."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
+import subprocess
 import sys
 import tempfile
+import webbrowser
 from collections.abc import Coroutine
 from pathlib import Path
 from types import FrameType
@@ -14,13 +17,12 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from namekeeper.cli.demo.console import show_console
 from namekeeper.cli.demo.history import tell_history
 from namekeeper.cli.demo.incident import Incident
 from namekeeper.cli.demo.show import Stage
 from namekeeper.errors import NamekeeperError
 
-__all__ = ["demo"]
+__all__ = ["demo", "show_console"]
 
 _SIGNALLED = 128
 """Shells add the number of the signal."""
@@ -103,3 +105,28 @@ def _is_wanted(in_browser: bool | None) -> bool:  # noqa: FBT001 - the value of 
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
     return has_display and sys.stdin.isatty() and sys.stdout.isatty() and "CI" not in os.environ
+
+
+def show_console(stage: Stage, incident: Incident) -> None:
+    """Start the console, open it at the time when nobody could send, and wait for Ctrl-C.
+
+    Raises:
+        NamekeeperError: it did not start.
+    """
+    stage.step("The same on a screen; Ctrl-C ends it, and the journals go")
+    journals = [word for server in incident.servers for word in ("--journal", str(server.journal))]
+    command = [sys.executable, "-m", "namekeeper", "console", "--port", "0", *journals]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as console:  # noqa: S603 - our own program
+        assert console.stdout is not None
+        try:
+            address = console.stdout.readline().strip()
+            if not address:
+                raise NamekeeperError("the console did not start")
+            address = f"{address}?at={incident.times.wiped_ms}"
+            stage.note(f"[bold]{address}[/]")
+            if not webbrowser.open(address):
+                stage.note("no browser could be opened here: open that address in one")
+            with contextlib.suppress(KeyboardInterrupt):
+                console.wait()
+        finally:
+            console.terminate()

@@ -241,7 +241,7 @@ class Incident:
         except ResponseError as error:
             self._stage.note(f"[yellow]code {error.code}[/] {(error.remark or '').splitlines()[0]}")
 
-    # What the steps share.
+    # Shared by the steps.
 
     @property
     def _addrs(self) -> str:

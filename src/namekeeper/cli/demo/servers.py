@@ -20,7 +20,7 @@ class DemoServer:
 
     def __init__(self, home: Path, namesrv: str) -> None:
         self.namesrv = namesrv
-        """Its id in the journal."""
+        """The server's id in the journal."""
         self.journal = home / namesrv / "journal"
         self.addr = ""
         """Where it listens, from the first start on."""

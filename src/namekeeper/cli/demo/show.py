@@ -14,7 +14,7 @@ __all__ = ["Stage"]
 
 
 class Stage:
-    """Where the story is told."""
+    """The console that shows the story."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -246,7 +246,7 @@ class AllocateMessageQueueConsistentHash:
         ]
 
     def _ring(self, cid_all: Sequence[str]) -> dict[int, str]:
-        """Return position -> consumer; a consumer that is listed twice has twice as many, as in Java."""
+        """Return position -> consumer; a consumer that is listed twice has doubled positions, as in Java."""
         ring: dict[int, str] = {}
         placed: set[str] = set()
         for cid in cid_all:

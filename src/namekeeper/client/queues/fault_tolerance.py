@@ -60,7 +60,7 @@ class FaultItem(Struct):
     current_latency_ms: int
     """Latency of the last send."""
     available_at_ms: int = 0
-    """From when on it may be used again; `startTimestamp` in Java."""
+    """The time at which the broker may be used again; `startTimestamp` in Java."""
     reachable: bool = True
 
 

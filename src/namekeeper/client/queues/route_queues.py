@@ -28,7 +28,7 @@ __all__ = [
 
 
 MAX_QUEUES = 1_000_000
-"""Queues of one topic. 300 brokers with 1,024 queues each are under a third of it; these take some 70 MB."""
+"""Queues of one topic. 300 brokers with 1,024 queues each are under a third of it; these take about 70 MB."""
 
 
 def check_queue_count(topic: str, count: int, where: str) -> None:
@@ -92,7 +92,7 @@ _SHOWN = 80  # characters of a broken item that an error message repeats
 
 
 class TopicPublishInfo(Struct, frozen=True):
-    """What a producer knows of a topic; without arguments, nothing yet."""
+    """The queues of a topic for a producer; without arguments, none yet."""
 
     order_topic: bool = False
     """Whether the queues come from the topic's order configuration, which stays the same when brokers go."""

@@ -27,7 +27,7 @@ _log = logging.getLogger("namekeeper.client")
 class _SavedRoutes(Struct):
     format: int
     digest: str
-    """Of the routes: a file that was cut off or changed is not used."""
+    """Digest of the routes: a file that was cut off or changed is not used."""
     routes: dict[str, str]
     """Topic -> the answer of a name server."""
 
@@ -43,7 +43,7 @@ class RouteDiskCache:
         """
         self._path = path
         self._routes: dict[str, str] = {}
-        """In the order of their last change."""
+        """Topic -> its encoded route, in the order of the last change."""
         self._is_changed = False
         self._is_failing = False
 

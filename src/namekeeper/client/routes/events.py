@@ -33,7 +33,7 @@ class RouteAppeared(Struct, frozen=True):
     topic: str
     route: TopicRouteData
     is_template: bool = False
-    """It is the route of TBW102: the topic doesn't exist, and a broker would create it when it is sent to."""
+    """Whether the route is that of TBW102: the topic doesn't exist, and the first message creates it."""
 
 
 class RouteChanged(Struct, frozen=True):
@@ -45,16 +45,16 @@ class RouteChanged(Struct, frozen=True):
 
 
 class RouteVanished(Struct, frozen=True):
-    """All name servers that answered say that there is no such topic; `last` stays in use, as in Java."""
+    """All name servers that answered report that there is no such topic; `last` stays in use, as in Java."""
 
     topic: str
     old: TopicRouteData | None
-    """The route of the last event before; None if there was none, because it appeared and vanished unread."""
+    """The route of the event before; None without one, because the route vanished before it was read."""
     last: TopicRouteData
     reported_by: tuple[str, ...]
-    """The name servers that say so. One that was restarted says so until brokers have registered again."""
+    """The name servers that report this. A restarted one reports it until brokers have registered again."""
     unreachable: tuple[str, ...] = ()
-    """Those that gave no answer."""
+    """The name servers that gave no answer."""
 
 
 class PublishQueuesChanged(Struct, frozen=True):
@@ -112,7 +112,7 @@ def route_events(
     """Yield the events of a new route; none if nothing has changed.
 
     Args:
-        topic: whose routes they are.
+        topic: the topic of both routes.
         old: the route that was in use; None if there was none.
         new: the route from now on; RouteDataError if it can't be turned into queues.
         was_absent: `RouteVanished` was sent for `old`.

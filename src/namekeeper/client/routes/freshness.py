@@ -66,7 +66,7 @@ class RouteFreshness:
         self._cut_off_since: Now | None = None
 
     def was_asked(self, topic: str) -> bool:
-        """Whether a look-up of this topic ever ended."""
+        """Whether a lookup of this topic ever ended."""
         return topic in self._topics
 
     def digest(self, topic: str) -> bytes:

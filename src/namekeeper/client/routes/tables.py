@@ -53,7 +53,7 @@ class ClientTables:
         ) or any(consumer.is_subscribe_topic_need_update(topic) for consumer in self.consumer_table.values())
 
     def update(self, topic: str, route: TopicRouteData) -> bool:
-        """Take a route; say whether anything changed.
+        """Take a route; return whether anything changed.
 
         Raises:
             RouteDataError: no queues follow from it; nothing has changed then.

@@ -66,7 +66,7 @@ class RouteUpdates:
     async def update(
         self, topic: str, *, default_topic_queue_nums: int | None = None, template: str = DEFAULT_TOPIC
     ) -> bool:
-        """Bring a topic up to date; say whether anything changed.
+        """Bring a topic up to date; return whether anything changed.
 
         Args:
             topic: its name.
@@ -106,7 +106,7 @@ class RouteUpdates:
         return task
 
     async def close(self) -> None:
-        """Cancel what is under way; may be called twice."""
+        """Cancel the updates under way; may be called twice."""
         self.is_closed = True
         tasks = list(self._under_way.values())
         for task in tasks:
@@ -147,7 +147,7 @@ class RouteUpdates:
         return self._apply(topic, route, found)
 
     def _take_saved(self, topic: str) -> bool:
-        """Use the route on disk for a topic that has none yet; say whether a group got what it lacked."""
+        """Use the route on disk for a topic that has none yet; return whether a group got what it lacked."""
         known = self._tables.topic_route_table.get(topic)
         if known is not None:
             return self._tables.is_need_update(topic) and self._tables.update(topic, known)

@@ -118,7 +118,7 @@ const App = () => {
   const [reads, setReads] = useState(0);
   useKeys();
   const asked = `${version} ${logins} ${reads}`;
-  const { value, problem } = useAnswer("overview", { at: page.params.at }, asked);
+  const { value, problem, isOld } = useAnswer("overview", { at: page.params.at }, asked);
   useEffect(() => { document.title = `${page.params.name ? `${page.params.name} · ` : ""}${page.view} · Namekeeper`; }, [page]);
   const isRead = !value || value.namesrvs.every((row) => row.problem || row.progress[0] >= row.progress[1]);
   useEffect(() => {
@@ -132,7 +132,7 @@ const App = () => {
     h(Head, { page }),
     isGone ? h(Notice, { kind: "bad" }, `The console does not answer since ${both(heard)}. What is below is what it said then; it is asked again every second. Is it still running?`) : null,
     isLocked ? h(Login, { why: problem.message, done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Trouble, { problem, isAlone: !value }) : null,
-    value && !isLocked ? h("main", { id: "view", "data-view": page.view }, h(View, { overview: value, version: asked, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
+    value && !isLocked ? h("main", { id: "view", "data-view": page.view, "aria-busy": String(isOld) }, h(View, { overview: value, version: asked, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
     !value && !problem ? h("main", null, h("p", { class: "soft", role: "status" }, "The console is asked …")) : null);
 };
 

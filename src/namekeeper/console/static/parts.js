@@ -41,6 +41,11 @@ export const Time = ({ ms, plain = false }) => {
   return plain ? time : h(Link, { to: { view: "now", at: ms }, class: "quiet" }, time);
 };
 
+// The time of a change; of one that an observer recorded, the times between which it happened.
+export const When = ({ ms, windowMs }) => (windowMs
+  ? [h("span", { class: "soft" }, "between "), h(Time, { ms: ms - windowMs }), h("span", { class: "soft" }, " and "), h(Time, { ms })]
+  : h(Time, { ms }));
+
 export const Notice = ({ kind = "notice", children }) =>
   h("p", { class: `banner ${kind}`, role: kind === "bad" ? "alert" : "status" }, children);
 

@@ -2,7 +2,7 @@
 
 import { h } from "./preact.js";
 import { useContext } from "./hooks.js";
-import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLink, printable, useAnswer, Window } from "./parts.js";
+import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLink, When, printable, useAnswer, Window } from "./parts.js";
 import { both, duration } from "./time.js";
 
 const LIMIT = 50;
@@ -13,6 +13,8 @@ const Differs = ({ since, now }) => since === null || since === undefined ? null
 
 const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 const isBeingRead = (row) => !row.problem && row.progress[0] < row.progress[1];
+const isCompared = (rows) => rows.some((row) => row.knowledge === "known" && row.compared_with.length);
+const hasClusters = (rows) => rows.some((row) => row.compared_with.length < rows.length - 1);
 const progressOf = (row) => `${row.progress[0].toLocaleString("en")} of ${number(row.progress[1], "part", "parts")}`;
 const knowledgeOf = (row) => {
   if (row.problem) return h("span", { class: "wrong" }, printable(row.problem));
@@ -30,14 +32,19 @@ export const NameServers = ({ rows }) => h("section", { "aria-labelledby": "name
       { title: "name server" }, { title: "state" }, { title: "last that is known", kind: "time" },
       { title: "clusters", kind: "number" }, { title: "broker names", kind: "number" },
       { title: "brokers", kind: "number" }, { title: "topics", kind: "number" },
+      ...(hasClusters(rows) ? [{ title: "compared with" }] : []),
     ],
     rows: rows.map((row) => ({
       key: row.namesrv,
       cells: [h(Name, { text: row.namesrv }), knowledgeOf(row), h(Time, { ms: row.knows_up_to, plain: true }),
         ...["clusters", "broker_names", "brokers", "topics"].map((name) =>
-          row.knowledge === "known" ? row[name].toLocaleString("en") : "")],
+          row.knowledge === "known" ? row[name].toLocaleString("en") : ""),
+        ...(hasClusters(rows) ? [row.compared_with.length ? row.compared_with.map(printable).join(", ") : "none: another cluster"] : [])],
     })),
   }),
+  rows.filter((row) => row.uncertain).map((row) => h(Notice, { key: `${row.namesrv} uncertain` }, `${printable(row.namesrv)}: `,
+    h(Link, { to: { view: "changes", namesrv: row.namesrv, from: row.at, to: row.uncertain.until } },
+      number(row.uncertain.changes, "change", "changes")), " may have happened before this instant, or after it")),
   rows.flatMap((row) => row.notes.map((note) => h(Notice, { key: note }, note))));
 
 const MISSING_SHOWN = 3;
@@ -58,7 +65,7 @@ const missingLines = (value, page) => {
 // What somebody who was woken up should look at first; each leads to its rows.
 export const Headlines = ({ namesrvs, version }) => {
   const page = useContext(Page);
-  const { value } = useAnswer("troubles", { at: page.params.at }, version);
+  const { value, isOld } = useAnswer("troubles", { at: page.params.at }, version);
   const silent = namesrvs.filter((row) => row.problem || row.knowledge !== "known");
   const lines = silent.map((row) => (isBeingRead(row)
     ? ["notice", {}, "namesrvs", `${printable(row.namesrv)}: its journal is being read, ${progressOf(row)}`]
@@ -69,13 +76,13 @@ export const Headlines = ({ namesrvs, version }) => {
   if (value && value.unwritable) lines.push(["bad", { tonly: "unwritable" }, "topics", `${number(value.unwritable, "topic has", "topics have")} no queue to write to${value.known > 1 ? " at some name server" : ""}`]);
   if (value && value.brokers_differ) lines.push(["notice", { bonly: "differs" }, "brokers", `name servers disagree about ${number(value.brokers_differ, "broker", "brokers")}`]);
   if (value && value.topics_differ) lines.push(["notice", { tonly: "differs" }, "topics", `name servers disagree about ${number(value.topics_differ, "topic", "topics")}`]);
-  if (value && value.known && !lines.length) lines.push(["good", {}, "topics", `${value.topics ? "each topic has a queue to write to" : "there is no topic"}${value.known > 1 ? ", and the name servers agree" : ""}`]);
+  if (value && value.known && !lines.length) lines.push(["good", {}, "topics", `${value.topics ? "each topic has a queue to write to" : "there is no topic"}${value.compared ? ", and the name servers agree" : ""}`]);
   const show = (event, only, section) => {
     event.preventDefault();
     page.change({ bonly: undefined, tonly: undefined, b: undefined, t: undefined, ...only });
     document.getElementById(section).scrollIntoView();
   };
-  return h("ul", { class: "headlines", "aria-label": "Headlines" }, lines.map(([kind, only, section, text, to]) =>
+  return h("ul", { class: "headlines", "aria-label": "Headlines", "aria-busy": String(isOld) }, lines.map(([kind, only, section, text, to]) =>
     h("li", { key: text, class: kind }, h("a", {
       href: page.address(to || { ...page.params, view: "now", ...only }),
       onClick: (event) => { if (to) { event.preventDefault(); page.go(to); } else show(event, only, section); } },
@@ -114,19 +121,20 @@ export const Brokers = ({ namesrvs, version, now }) => {
       label: "Brokers", empty: known.length ? "No broker fits." : NOTHING_KNOWN,
       columns: [{ title: value.rows.some((row) => row.zone !== null) ? "cluster, zone" : "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
         ...known.map((row) => ({ title: known.length > 1 ? `registered at ${printable(row.namesrv)} since` : "registered since", kind: "time" })),
-        ...(known.length > 1 ? [{ title: "disagreement" }] : [])],
+        ...(isCompared(namesrvs) ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => ({
-        key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr}`,
+        key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr} ${Object.keys(row.at)}`,
         cells: [[h(Name, { text: row.cluster }), row.zone === null ? null : h("div", { class: "soft" }, h(Name, { text: row.zone }))],
           h(BrokerLink, { name: row.broker_name }), row.broker_id,
           h(BrokerLink, { name: row.addr }),
           ...known.map(({ namesrv }) => {
             const live = row.at[namesrv];
+            if (live === undefined) return h("span", { class: "soft" }, "another cluster");
             if (!live) return h("span", { class: "differs" }, "not registered");
-            return [live.since === null ? "before what is known" : h(Time, { ms: live.since }),
+            return [live.since === null ? "before what is known" : h(When, { ms: live.since, windowMs: live.since_window_ms }),
               live.heard === null ? null : h("div", { class: "soft" }, "last heard ", h(Time, { ms: live.heard, plain: true }))];
           }),
-          ...(known.length > 1 ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
+          ...(isCompared(namesrvs) ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
       })),
     }) : null,
     value ? h(Window, { offset, limit: LIMIT, shown: value.rows.length, total: value.total, go }) : null);
@@ -143,22 +151,22 @@ const Routes = ({ row, namesrvs }) => row.routes.map((route) => h("div", { class
 export const Topics = ({ namesrvs, version, now }) => {
   const page = useContext(Page);
   const { value, problem, offset, go, isOld } = useTable("topics", "t", version);
-  const isCompared = namesrvs.filter((row) => row.knowledge === "known").length > 1;
   return h("section", { "aria-labelledby": "topics", "aria-busy": String(isOld) },
     h(SectionHead, { id: "topics", title: "Topics", count: value ? value.total : undefined },
       h(Rows, { name: "t", what: "topics", choices: [["", "all topics"], ["unwritable", "without a queue to write to"], ["differs", "what name servers disagree about"]] })),
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
       label: "Topics", empty: namesrvs.some((row) => row.knowledge === "known") ? "No topic fits." : NOTHING_KNOWN,
-      columns: [{ title: "topic" }, { title: "permission, read/write queues" }, { title: "can be written" }, ...(isCompared ? [{ title: "disagreement" }] : [])],
+      columns: [{ title: "topic" }, { title: "permission, read/write queues" }, { title: "can be written" }, ...(isCompared(namesrvs) ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => {
         const without = Object.entries(row.writable).filter(([, isWritable]) => !isWritable).map(([name]) => name);
         return {
-          key: row.topic,
-          cells: [h(TopicLink, { name: row.topic, at: page.params.at }), h(Routes, { row, namesrvs }),
+          key: `${row.topic} ${Object.keys(row.writable)}`,
+          cells: [[h(TopicLink, { name: row.topic, at: page.params.at }),
+            hasClusters(namesrvs) ? h("div", { class: "soft" }, "at ", Object.keys(row.writable).map(printable).join(", ")) : null], h(Routes, { row, namesrvs }),
             without.length ? h(Link, { class: "wrong", to: { view: "why", name: row.topic, at: page.params.at } },
               "no queue at ", without.map((name, index) => [index ? ", " : "", h(Name, { text: name })]), ": why?") : "yes",
-            ...(isCompared ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
+            ...(isCompared(namesrvs) ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
         };
       }),
     }) : null,

@@ -2,7 +2,7 @@
 
 import { h } from "./preact.js";
 import { useContext, useState } from "./hooks.js";
-import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, printable, useAnswer } from "./parts.js";
+import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, When, printable, useAnswer } from "./parts.js";
 import { Lanes } from "./plots.js";
 import { Brokers, Headlines, NameServers, Topics } from "./tables.js";
 import { both, duration, fromAddress, toField, fromField } from "./time.js";
@@ -81,7 +81,7 @@ export const ChangeTable = ({ value, causes, closedBy, empty }) => h(Table, {
   columns: [{ title: "when", kind: "time" }, { title: "what happened", kind: "cause" }, { title: "details", kind: "details" }, { title: "peer", kind: "addr" }, { title: "rows", kind: "number" }, { title: "name servers", kind: "addr" }],
   rows: value.rows.map((row) => ({
     key: `${row.at} ${Object.keys(row.seen)} ${row.text}`,
-    cells: [h(Time, { ms: row.at }), [causes[row.cause || row.what] || row.cause || row.what, h(WhoClosed, { code: row.closed_by, closedBy })],
+    cells: [h(When, { ms: row.at, windowMs: (row.window_ms || {})[Object.keys(row.seen)[0]] }), [causes[row.cause || row.what] || row.cause || row.what, h(WhoClosed, { code: row.closed_by, closedBy })],
       h(Details, { text: printable(row.text.replace(/ \([^()]*\)$/, "")) }), row.peer ? h(Name, { text: row.peer }) : null,
       row.row_count || "", h(Seen, { seen: row.seen, at: row.at })],
   })),
@@ -160,11 +160,18 @@ const Missing = ({ value, what }) => h(Notice, null,
   `There is no record of ${what} ${printable(value.name)}${value.near || ". Is it spelled as the brokers spell it?"}`);
 
 const RouteTable = ({ route }) => {
+  if (route.knowledge !== "known") return h(Notice, null, `${printable(route.namesrv)}: ${route.knowledge_text}`);
+  return [h(QueueTable, { route, label: `Route at ${printable(route.namesrv)}` }),
+    (route.uncertain || []).map((change, index) => h("div", { key: index, class: "uncertain" },
+      h(Notice, null, "Uncertain: it changed ", h(When, { ms: change.at, windowMs: change.window_ms }), " to"),
+      h(QueueTable, { route: change, label: `Route at ${printable(route.namesrv)} after change ${index + 1}` })))];
+};
+
+const QueueTable = ({ route, label }) => {
   const queues = route.route === null ? [] : route.route.queueDatas;
   const addrs = route.route === null ? {} : Object.fromEntries(route.route.brokerDatas.map((data) => [data.brokerName, data.brokerAddrs]));
-  if (route.knowledge !== "known") return h(Notice, null, `${printable(route.namesrv)}: ${route.knowledge_text}`);
   return h(Table, {
-    label: `Route at ${printable(route.namesrv)}`, empty: "no route",
+    label, empty: "no route",
     columns: [{ title: "broker name" }, { title: "read queues", kind: "number" }, { title: "write queues", kind: "number" }, { title: "permission" }, { title: "addresses by id", kind: "addr" }],
     rows: queues.map((queue) => ({
       key: queue.brokerName,
@@ -180,7 +187,7 @@ export const Topic = ({ overview, version }) => {
   const { name, at } = page.params;
   const { value, problem, isOld } = useAnswer("topic", { name, at }, version);
   const changes = useAnswer("changes", { topic: name, limit: 50 }, version);
-  return h("div", { "aria-busy": String(isOld) },
+  return h("div", { "aria-busy": String(isOld || changes.isOld) },
     h("h2", { id: "topic" }, "Topic ", h(Name, { text: name, long: 255 })),
     h("p", null, h(Link, { to: { view: "why", name, at } }, "Why had it no route?"), " · ", h(Link, { to: { view: "changes", topic: name } }, "All its changes")),
     h(Wrong, { problem }),
@@ -222,8 +229,8 @@ export const Broker = ({ overview, version }) => {
           { title: "away before", kind: "number" }, { title: "broker name, id, address", kind: "addr" }, { title: "name server", kind: "addr" }],
         rows: value.sessions.map((row) => ({
           key: `${row.namesrv} ${row.addr} ${row.since}`,
-          cells: [[h(Time, { ms: row.since }), h("div", null, causes[row.from_cause] || row.from_cause)],
-            [row.until === null ? h("b", null, "is registered") : h(Time, { ms: row.until }), h("div", null, causes[row.to_cause] || row.to_cause), h(WhoClosed, { code: row.to_closed_by, closedBy: overview.closed_by })],
+          cells: [[h(When, { ms: row.since, windowMs: row.since_window_ms }), h("div", null, causes[row.from_cause] || row.from_cause)],
+            [row.until === null ? h("b", null, "is registered") : h(When, { ms: row.until, windowMs: row.until_window_ms }), h("div", null, causes[row.to_cause] || row.to_cause), h(WhoClosed, { code: row.to_closed_by, closedBy: overview.closed_by })],
             duration((row.until || row.knows_up_to) - row.since), row.away_ms ? duration(row.away_ms) : "",
             [h(BrokerLink, { name: row.broker_name }), ` ${row.broker_id} `, h(BrokerLink, { name: row.addr })], h(Name, { text: row.namesrv })],
         })),
@@ -232,10 +239,10 @@ export const Broker = ({ overview, version }) => {
 
 // Connections that may still hold the route from before the last change.
 const WhoKnows = ({ name, version }) => {
-  const { value, problem } = useAnswer("who_knows", { name }, version);
+  const { value, problem, isOld } = useAnswer("who_knows", { name }, version);
   const clients = (addrs, count) => [addrs.map((addr, index) => [index ? ", " : "", h(Name, { text: addr })]),
     count > addrs.length ? ` and ${(count - addrs.length).toLocaleString("en")} more` : ""];
-  return h("section", { "aria-labelledby": "who-knows" },
+  return h("section", { "aria-labelledby": "who-knows", "aria-busy": String(isOld) },
     h("h3", { id: "who-knows" }, "Who has asked since its last change"),
     h(Wrong, { problem }),
     value && !value.rows.length ? h("p", { class: "soft" }, "A name server with rememberLookups=true knows: start the console with --http HOST:PORT, its operators' port.") : null,
@@ -262,7 +269,7 @@ const Linked = ({ text, links }) => text.split(/([\s,;()]+|:(?=\s|$))/).map((wor
 });
 
 const Facts = ({ facts, links }) => h("ul", { class: "evidence" }, facts.map((fact, index) => h("li", { key: index },
-  h(Linked, { text: fact.text, links }), fact.at === undefined || fact.at === null ? "" : [": ", h(Time, { ms: fact.at })],
+  h(Linked, { text: fact.text, links }), fact.at === undefined || fact.at === null ? "" : [": ", h(When, { ms: fact.at, windowMs: fact.window_ms })],
   fact.until ? [" to ", h(Time, { ms: fact.until })] : "", h(WhatElse, { fact, links }))));
 
 // What else the host of a fact has asked for, in the hour before it and the minute after it.
@@ -291,17 +298,17 @@ export const Why = ({ overview }) => {
 
 // When the topic had a queue to write to; of an unknown topic, what is known of each name server.
 const TopicSlider = ({ overview, name }) => {
-  const { value } = useAnswer("topic", { name }, overview.revision);
-  return value && value.is_there && value.name === name
-    ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : h(Slider, { overview });
+  const { value, isOld } = useAnswer("topic", { name }, overview.revision);
+  return h("div", { "aria-busy": String(isOld) }, value && value.is_there && value.name === name
+    ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : h(Slider, { overview }));
 };
 
 // Which topic to ask about: those without a queue to write to are what people ask for.
 const WithoutQueue = ({ at }) => {
-  const { value } = useAnswer("topics", { at, only: "unwritable", limit: 20 }, 0);
-  return h("div", null, h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."),
+  const { value, isOld } = useAnswer("topics", { at, only: "unwritable", limit: 20 }, 0);
+  return h("div", { "aria-busy": String(isOld) }, h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."),
     value && value.rows.length ? [h("h3", null, "Without a queue to write to at that time"),
-      h("ul", { class: "found" }, value.rows.map((row) => h("li", { key: row.topic }, h(Link, { to: { view: "why", name: row.topic, at } }, h(Name, { text: row.topic })))))] : null);
+      h("ul", { class: "found" }, [...new Set(value.rows.map((row) => row.topic))].map((name) => h("li", { key: name }, h(Link, { to: { view: "why", name, at } }, h(Name, { text: name })))))] : null);
 };
 
 // It reads the journals, so it is asked when somebody asks, and not at each change.
@@ -345,7 +352,8 @@ export const Compare = ({ overview, version }) => {
   const params = page.params;
   const names = overview.namesrvs.map((row) => row.namesrv);
   const a = params.a || names[0];
-  const b = params.b || names[1] || names[0];
+  const mates = overview.namesrvs.filter((row) => row.namesrv === a).flatMap((row) => row.compared_with);
+  const b = params.b || mates[0] || a;
   const { value, problem, isOld } = useAnswer("compare", { a, b, a_at: params.a_at, b_at: params.b_at }, version);
   const filled = { ...page, params: { ...params, a, b } };
   const side = (each) => [h(Name, { text: each.namesrv }), " at ", h(Time, { ms: each.at, plain: true })];
@@ -381,12 +389,12 @@ const PLACES = {
 
 export const Search = ({ version }) => {
   const page = useContext(Page);
-  const { value, problem } = useAnswer("search", { q: page.params.q }, version);
+  const { value, problem, isOld } = useAnswer("search", { q: page.params.q }, version);
   if (!page.params.q) return h("p", { class: "soft" }, "Type a part of a name above.");
   const link = (kind, name) => (PLACES[kind] ? h(Link, { to: PLACES[kind](name) }, h(Name, { text: name }))
     : kind === "topic" ? h(TopicLink, { name }) : h(BrokerLink, { name }));
   const isEmpty = value && value.kinds.every((each) => each.total === 0);
-  return h("div", null, h("h2", { id: "search-results" }, "Found"), h(Wrong, { problem }),
+  return h("div", { "aria-busy": String(isOld) }, h("h2", { id: "search-results" }, "Found"), h(Wrong, { problem }),
     isEmpty ? h(Notice, null, `Nothing that was ever there has ${printable(page.params.q)} in its name.`) : null,
     value ? value.kinds.filter((each) => each.total).map((each) => h("section", { key: each.kind },
       h("h3", null, `${KINDS[each.kind]}: ${each.total.toLocaleString("en")}`),

@@ -1,3 +1,3 @@
-"""What a record, a line and a segment's name are: `v1.json`, and the code that writes and reads them."""
+"""The format of records, lines and segment names: `v1.json`, and the code that writes and reads them."""
 
 __all__: list[str] = []

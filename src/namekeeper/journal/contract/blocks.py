@@ -1,11 +1,11 @@
-"""Blocks of a sealed segment: parts that are compressed separately, each with a summary of what is in it.
+"""Blocks of a sealed segment: parts that are compressed separately, each with a summary of its content.
 
-A reader that needs nothing of a block skips it by its summary, without unpacking it. A block is a
-member of a gzip file whose summary is in the extra field of its header, so every program that unpacks gzip
-reads the segment (docs/decisions/0023-blocks-of-a-segment.md).
+A reader that needs nothing of a block skips it by its summary, without unpacking it. A block is a member of a
+gzip file, and the extra field of its header holds the summary. So every program that unpacks gzip reads the
+segment (docs/decisions/0023-blocks-of-a-segment.md).
 
-The summary has a checksum of its own and one of the packed bytes. If either is wrong, the summary counts for
-nothing: the rest of the file is read as plain gzip, where what was altered shows.
+The summary has a checksum of its own and one of the packed bytes. If either is wrong, the reader ignores the
+summary. It reads the rest of the file as plain gzip, where an altered byte shows.
 """
 
 import struct
@@ -68,13 +68,13 @@ _QUIET = frozenset({"broker_minute", "lookup_hour", "server_alive"})
 
 
 class BlockSummary(Struct, frozen=True, array_like=True):
-    """What is in a block."""
+    """The content of a block."""
 
     version: int
     size: int
-    """Bytes of what follows the header."""
+    """Number of bytes after the header."""
     crc: int
-    """CRC-32 of what follows the header."""
+    """CRC-32 of the bytes after the header."""
     lines: int
     is_last: bool
     """Whether the segment ends with it."""
@@ -91,7 +91,7 @@ class BlockSummary(Struct, frozen=True, array_like=True):
     checkpoint: int = 0
     """The checkpoint whose rows are in it; 0: none."""
     rows: dict[str, int] = {}
-    """Kind of rows -> how many of them."""
+    """Kind of rows -> number of rows."""
 
 
 class TextBudget:
@@ -130,7 +130,7 @@ class Block(Struct, frozen=True):
     summary: BlockSummary
     packed: bytes
     budget: TextBudget
-    """Of the segment."""
+    """The budget of the segment."""
 
     def text(self) -> bytes:
         """Unpack its lines, each with its line feed.
@@ -320,7 +320,7 @@ class BlockPacker:
 
 
 def summary_of(envelopes: Sequence[Envelope | None]) -> BlockSummary:
-    """What a summary says of the records of a block; None stands for a line that is not right."""
+    """The summary of the records of a block; None stands for a line that is not right."""
     right = [each for each in envelopes if each is not None]
     is_right = len(right) == len(envelopes)
     summary = BlockSummary(_VERSION, 0, 0, len(envelopes), is_last=False, is_right=is_right)

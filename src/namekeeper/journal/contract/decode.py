@@ -26,6 +26,7 @@ from namekeeper.journal.contract.record import (
     Record,
     TopicMapping,
     TopicQueues,
+    TopicQueuesRow,
 )
 from namekeeper.journal.contract.skipped import SkippedRecords, skipped_records
 from namekeeper.messages.body_types import RawMapping
@@ -240,7 +241,7 @@ def mapping_of(record: TopicMapping) -> TopicQueueMappingInfo | None:
 _MOST_SKIPPED = 500
 """Lines that are kept to be read together."""
 _MOST_BYTES = 1 << 20
-"""Their bytes; usually they have a tenth of it."""
+"""Bytes of these lines; usually they have a tenth of it."""
 _NULL = bytes(NO_MAPPING)
 _TOPIC_QUEUES = b'{"kind":"topic_queues"'
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
@@ -280,7 +281,7 @@ def _check_mapping(record: TopicMapping) -> str:
     return "" if (mapping is None) == record.gone else "it must have either a mapping or gone"
 
 
-_ROW_LENGTHS = {1, 5}
+_ROW_LENGTHS = {1, len(TopicQueuesRow.__struct_fields__)}
 _first, _rest = itemgetter(0), itemgetter(slice(1, None))
 _CHECKS: Mapping[type[Record], Callable[[Any], str]] = {
     TopicQueues: _check_rows,

@@ -67,12 +67,12 @@ _encode = json.Encoder().encode
 
 
 class Stamp(Struct, frozen=True):
-    """What the envelope of a change says: who writes, the position of its first record, the time."""
+    """The envelope of a change: the name server, the position of the first record, the time."""
 
     namesrv: str
     boot: int
     seq: int
-    """Of the first record; the others follow without holes."""
+    """Seq of the first record; the other records follow without holes."""
     ts: int
     """Wall ms."""
     up_ms: int
@@ -96,7 +96,7 @@ def encode_change(change: Change, stamp: Stamp) -> Iterator[bytes]:
     peer = change.asked_by or ""
     records = (record for event in change.events for record in records_of_event(event))
     for seq, record in enumerate(records, stamp.seq):
-        record.cause, record.peer = change.cause, peer
+        record.cause, record.peer, record.window_ms = change.cause, peer, change.window_ms
         _put_stamp(record, stamp, seq)
         record.end = seq == last
         yield with_checksum(_encode(record))
@@ -235,7 +235,7 @@ def _cluster_changed(event: ClusterChanged) -> Iterable[Record]:
 
 def _topics_changed(event: TopicQueuesChanged) -> Iterable[Record]:
     rows, topics = event.after, event.topics
-    # Not `all(map(...))`, which has the interpreter's lock from its begin to its end: requests would wait.
+    # Not `all(map(...))`, which keeps the interpreter's lock from its start to its end: requests would wait.
     is_all = len(topics) == len(rows) and all(topic in rows for topic in topics)
     return topic_records(event.broker_name, rows, rows if is_all else topics)
 

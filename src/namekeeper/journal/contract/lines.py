@@ -91,20 +91,22 @@ def read_envelope(line: Line, segment: SegmentName | None = None) -> Envelope | 
         if not line.data.strip(b"\0"):
             return f"{len(line.data)} NUL bytes" if line.data else "empty"
         return f"no record: {error}"
+    if not (envelope.namesrv and envelope.ts):
+        return "no record: it has no namesrv or no ts"
     if not 1 <= envelope.change <= envelope.seq or envelope.boot < 1:
         return f"boot {envelope.boot}, change {envelope.change}, seq {envelope.seq} is impossible"
     return envelope if segment is None else foreign_to(segment, envelope) or envelope
 
 
 def foreign_to(segment: SegmentName, record: Record | Envelope) -> str:
-    """What is wrong if a record is of another name server or boot than its segment; empty if nothing is."""
+    """The problem of a record of another name server or boot than its segment; empty if it has none."""
     if (record.namesrv, record.boot) == (segment.namesrv, segment.boot):
         return ""
     return f"it belongs to {record.namesrv}, boot {record.boot}"
 
 
 def _problem_of(kept: bytes, left_out: int, *, has_checksums: bool) -> str:
-    """What is wrong with a line that does not end with the right checksum; empty if nothing is."""
+    """The problem of a line that does not end with the correct checksum; empty if it has none."""
     if left_out:
         return _too_long(len(kept) + left_out)
     if check_line(kept) is Checksum.WRONG:
@@ -115,7 +117,7 @@ def _problem_of(kept: bytes, left_out: int, *, has_checksums: bool) -> str:
 
 
 def _longer(kept: bytes, left_out: int, part: bytes, limit: int) -> tuple[bytes, int]:
-    """A line with another part added, and the number of its bytes that are not kept."""
+    """A line with another part added, and the number of its bytes beyond the limit."""
     room = limit - len(kept)
     if len(part) <= room:
         return kept + part, left_out

@@ -1,4 +1,4 @@
-"""Names of segments: who wrote the file, in which boot, and which records it holds."""
+"""Names of segments: the writer of the file, the boot, and the range of records in it."""
 
 import re
 
@@ -24,7 +24,7 @@ class SegmentName(Struct, frozen=True, kw_only=True):
     last_seq: int | None = None
     """None while the segment is open."""
     form: str = ".open"
-    """`.open`, `.gz` if sealed, or empty if sealed and then unpacked by hand."""
+    """`.open`, `.gz` if sealed, or empty if sealed and then unpacked manually."""
 
     def __str__(self) -> str:
         """The file's name."""

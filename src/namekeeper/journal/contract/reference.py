@@ -1,22 +1,19 @@
 """Makes the reference page of all records from the contract."""
 
-import json
-import sys
-from collections.abc import Iterator
-from importlib.resources import files
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["load_contract", "render_reference"]
+__all__ = ["render_reference"]
 
 _HEAD = """\
-<!-- Made by `python -m namekeeper.journal.contract.reference`; a test compares. -->
+<!-- Made by `python -m namekeeper.journal.contract.generate`; a test compares. -->
 
 # The journal
 
 Each name server process writes every change of its tables to a folder of its own: `journalPath`, by default
-`<folder of kvConfigPath>/journal/<port>` (properties: [configuration](configuration.md)). What is on this
-page is also in `src/namekeeper/journal/contract/v1.json`: the server writes by it and the pipeline reads by
-it.
+`<folder of kvConfigPath>/journal/<port>` (properties: [configuration](configuration.md)). The file
+`src/namekeeper/journal/contract/v1.json` has the content of this page in JSON: the server writes by it and
+the pipeline reads by it.
 
 ```console
 $ namekeeper journal ls DIR           # its segments
@@ -32,11 +29,12 @@ See also [why was there no route?](../howto/why-was-there-no-route.md)
 _LAST_BOOT = """
 **The newest boot.** Beside the folder, `.<folder>.last-boot` names the newest boot that was on disk, with
 its last seq after an orderly stop, and the id of the folder; it has a checksum. `verify` compares it with
-the segments. A start in a folder that lacks that boot names it in `previous_boot`. So it is found if the
-folder was emptied, if the newest boots were removed, and if the folder was written again after that. A
-segment of another journal in the folder is reported, too. What can't be known: whether the folder was removed
-together with that file, unless copies were shipped; and how much a boot that crashed had written after its
-last record here. To begin a new journal in the same place, remove both.
+the segments. A start in a folder that lacks that boot names it in `previous_boot`. So `verify` finds that
+somebody emptied the folder or removed its newest boots, also if a server wrote to the folder after that.
+`verify` reports a segment of another journal in the folder, too. Two losses leave no trace. Without shipped
+copies, nothing shows that somebody removed the folder together with that file. And nothing shows how much a
+boot that crashed had written after its last record here. To start a new journal in the same place, remove
+both.
 """
 
 _CLASSES = {
@@ -47,19 +45,16 @@ _CLASSES = {
 }
 
 
-def load_contract() -> dict[str, Any]:
-    """The contract, `v1.json`."""
-    text = (files("namekeeper.journal.contract") / "v1.json").read_text(encoding="utf-8")
-    contract: dict[str, Any] = json.loads(text)
-    return contract
+def render_reference(contract: Mapping[str, Any]) -> str:
+    """The page as Markdown.
+
+    Args:
+        contract: As `v1.json` has it.
+    """
+    return "".join(_page(contract))
 
 
-def render_reference() -> str:
-    """The page as Markdown."""
-    return "".join(_page(load_contract()))
-
-
-def _page(contract: dict[str, Any]) -> Iterator[str]:
+def _page(contract: Mapping[str, Any]) -> Iterator[str]:
     yield _HEAD
     yield f"{contract['about']}\n"
     yield "\n## Files\n\n| segment | name |\n| --- | --- |\n"
@@ -84,18 +79,14 @@ def _page(contract: dict[str, Any]) -> Iterator[str]:
     yield f"\n`heartbeat_gap_edges_ms` is {edges}.\n"
 
 
-def _kind(kind: str, facts: dict[str, Any]) -> Iterator[str]:
+def _kind(kind: str, facts: Mapping[str, Any]) -> Iterator[str]:
     key = f" Key: {', '.join(f'`{part}`' for part in facts['key'])}." if "key" in facts else ""
     yield f"\n### {kind}\n\n{facts['meaning']}{key}\n\n"
     yield from _fields(facts["fields"])
 
 
-def _fields(fields: dict[str, Any]) -> Iterator[str]:
+def _fields(fields: Mapping[str, Any]) -> Iterator[str]:
     yield "| member | type | meaning |\n| --- | --- | --- |\n"
     for name, facts in fields.items():
         required = "" if facts.get("required") else ", may be absent"
         yield f"| `{name}` | {facts['type']}{required} | {facts['meaning']} |\n".replace("<", "&lt;")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render_reference())

@@ -36,7 +36,7 @@ def skipped_records(lines: Sequence[Line], segment: SegmentName) -> SkippedRecor
         return None
     first, last = envelopes[0], envelopes[-1]
     seqs, times = list(map(_seq, envelopes)), list(map(_ts, envelopes))
-    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)
+    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times) and first.ts
     return SkippedRecords(first, last) if in_order and seqs == list(map(_change, envelopes)) else None
 
 

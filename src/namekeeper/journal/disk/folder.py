@@ -51,7 +51,7 @@ def open_folder(
 ) -> FolderLock:
     """Open a folder: create it if it is missing, lock it, read its identity or give it one.
 
-    A folder that was emptied keeps the identity that its last boot had.
+    An emptied folder keeps the identity of its last boot.
 
     Args:
         path: The folder.

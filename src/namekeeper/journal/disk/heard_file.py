@@ -28,13 +28,15 @@ class HeardTimes(msgspec.Struct, frozen=True):
     brokers: list[tuple[str, str, int]]
     """Cluster, address, monotonic ms since the boot began."""
     machine: str = ""
-    """In which run of the machine, see `machine_boot`; empty if that is not known."""
+    """The run of the machine, see `machine_boot`; empty if that is not known."""
     began_ms: int = 0
     """When the boot began: monotonic ms of that run."""
     ts: int = 0
     """Wall ms at which the server made this list; 0 if an older version wrote the file."""
     seq: int = 0
     """The last record at that time."""
+    is_observed: bool = False
+    """Whether an observer writes: `ts` is then the last answer of the observed name server."""
 
     def ran_until(self, boot: int, last_seq: int) -> int:
         """Wall ms until which a boot ran without a record after `last_seq`; 0 if that is not known.

@@ -16,7 +16,7 @@ IDENTITY_FILE = "identity.json"
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who writes a journal."""
+    """The name server that writes a journal."""
 
     namesrv: str
     """Id of the name server in reports and in the tables of the pipeline."""

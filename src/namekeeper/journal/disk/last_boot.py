@@ -1,7 +1,7 @@
 """`.<folder>.last-boot` beside a journal's folder: the newest boot that the folder had on disk.
 
-Whoever empties the folder, or removes the segments of its newest boots, does not reach this file. So `verify`
-and the next start know that something is missing.
+Emptying the folder, or removing the segments of its newest boots, leaves this file. So `verify` and the next
+start can tell that something is missing.
 """
 
 import logging
@@ -25,14 +25,14 @@ class LastBoot(msgspec.Struct, frozen=True):
 
     namesrv: str
     uuid: str
-    """Of the folder."""
+    """UUID of the folder."""
     boot: int
     seq: int
     """A record that was on disk for certain, with all before it; there may be later ones."""
 
     @property
     def identity(self) -> Identity:
-        """Who wrote the journal."""
+        """The name server that wrote the journal."""
         return Identity(self.namesrv, self.uuid)
 
     @property

@@ -18,7 +18,7 @@ from namekeeper.model.now import Now
 __all__ = ["Opened", "Output", "WriteBatch"]
 
 UNSYNCED_BYTES = 8 << 20
-"""Limit of what is kept in memory until it is synced; more is synced at once."""
+"""Most bytes of unsynced batches in memory; at this size the writer syncs at once."""
 
 
 class Opened(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Opened(Struct, frozen=True):
     previous_boot: int
     previous_seq: int
     previous_alive_ts: int = 0
-    """Until when that boot ran, see `HeardTimes.ran_until`."""
+    """Time until which that boot ran, see `HeardTimes.ran_until`."""
 
 
 class WriteBatch(Struct):

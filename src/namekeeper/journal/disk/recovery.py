@@ -199,7 +199,7 @@ class _Torn:
         sync_folder(str(Path(self._path).parent), system)
 
     def abandon(self) -> None:
-        """Close it after a failure; the next recovery removes what is there."""
+        """Close the file after a failure; the next recovery removes it."""
         with contextlib.suppress(OSError):
             self._close()
 

@@ -26,7 +26,7 @@ class Sealed(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What to do next."""
+    """The next step of retention."""
 
     segment: Sealed | None = None
     """The segment to delete now, None for none: one at a time, so that a crash leaves no gap."""
@@ -71,7 +71,7 @@ def plan_deletion(
     Args:
         segments: Sealed ones, oldest first.
         open_bytes: Size of the open segment.
-        limits: What the folder may hold.
+        limits: The limits of the folder.
         oldest_allowed_ts: Segments whose newest record is older are deleted; None deletes nothing by age.
         newest_ts: Time of the newest record of a segment.
         checkpoint: Position of the segment in which the newest complete checkpoint of this boot begins; None

@@ -66,7 +66,7 @@ class OpenSegment:
         """Sync everything written, and the name of the file.
 
         Raises:
-            OSError: What was not synced before may be lost; call `abandon`.
+            OSError: Bytes that were not synced before may be lost; call `abandon`.
         """
         self._system.fsync(self._descriptor())
         if not self._name_is_synced:
@@ -224,7 +224,7 @@ def read_segment(folder: str, name: SegmentName, *, system: Os = os) -> Iterator
 
 
 def read_parts(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[Block | Iterator[bytes]]:
-    """The content of a segment: its blocks, and what is in no block as uncompressed chunks.
+    """The content of a segment: its blocks, and the bytes outside of blocks as uncompressed chunks.
 
     Raises:
         OSError: It can't be read; so do the chunks.

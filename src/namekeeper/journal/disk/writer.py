@@ -1,8 +1,8 @@
 """Writes entries of the backlog to the disk, and goes on after failures.
 
-A writer is used in one thread. When the disk fails it keeps what is not synced, and takes no more entries
-until the disk works again; then the backlog fills, and changes are dropped there and counted. When the
-folder can't be used at all, everything is dropped, and a new boot begins when it can.
+One thread uses a writer. When the disk fails, the writer keeps the unsynced lines and takes no more entries
+until the disk works again. Meanwhile the backlog fills; a full backlog drops changes and counts them. When
+the folder can't be used at all, the writer drops every entry. A new boot begins when the folder can be used.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ __all__ = ["Writer"]
 log = logging.getLogger("namekeeper.journal")
 
 OPEN_AGAIN_MS = 30_000
-"""Time between two tries to open a refused folder: somebody may have repaired it."""
+"""Time between two tries to open a refused folder: an operator may have repaired it."""
 RETRY_MS = 1_000
 """Time between a failure of the disk and the next try."""
 CHECK_MS = 1_000
@@ -57,7 +57,7 @@ MANY_SEGMENTS = 4
 SEAL_STEPS = 4
 """Steps of sealing in one step of the writer: few, because entries wait meanwhile."""
 SEAL_STEPS_OF_MANY = 20
-"""The same with many segments to seal: more than what is written in one step of the writer."""
+"""Steps of sealing when many segments wait: more text than one step of the writer writes."""
 SPARE_BYTES = 256 << 20
 """If the folder is larger than twice its limit plus this, records are lost until a checkpoint begins."""
 
@@ -165,7 +165,7 @@ class Writer:
         return folder.archive.size + folder.output.size > self._settings.limits.max_bytes
 
     def step(self, now: Now) -> None:
-        """Do what is due now; after a failure, set `trouble` and try again later."""
+        """Do the work that is due; after a failure, set `trouble` and try again later."""
         folder = self._folder
         if folder is None:
             folder = self._open(now) if now.mono_ms >= self._retry_at_ms else None
@@ -296,7 +296,7 @@ class Writer:
         self._backlog.done(entry.weight)
 
     def _fail(self, folder: _OpenFolder, error: OSError, now: Now) -> None:
-        """The disk failed: close the segment, keep what is not synced, try again later."""
+        """The disk failed: close the segment, keep data that is not synced, try again later."""
         reason = f"{folder.held.path}: {error.strerror or error}"
         if not self.trouble:
             log.error("the journal can't be written, changes wait or are dropped: %s", reason)

@@ -1,7 +1,7 @@
 """A bounded queue from the event loop to the writer's thread, without a lock.
 
 An entry refers to immutable values, which the writer encodes. The loop only adds and the writer only takes,
-so each of the two counters is changed by one thread only.
+so one thread alone changes each of the two counters.
 """
 
 import threading
@@ -28,7 +28,7 @@ class Entry(Struct, frozen=True):
     """One change, or one record that is a change of its own, with its position and time."""
 
     seq: int
-    """Of its first record."""
+    """Seq of its first record."""
     records: int
     ts: int
     up_ms: int
@@ -40,7 +40,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def last_seq(self) -> int:
-        """Of its last record."""
+        """Seq of the last record of the entry."""
         return self.seq + self.records - 1
 
 

@@ -1,3 +1,3 @@
-"""Reads a journal: its lines, the state at an instant, what is known of a time, what is lost."""
+"""Reads a journal: its lines, the state at an instant, known and unknown times, losses."""
 
 __all__: list[str] = []

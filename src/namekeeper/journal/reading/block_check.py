@@ -29,11 +29,11 @@ _TRAILER_BYTES = 8
 
 
 class BlockCheck:
-    """Reads segments, and keeps what is wrong with the summaries of their blocks."""
+    """Reads segments, and keeps the problems of the summaries of their blocks."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[int, str]] = []
-        """Number of the first line of a block, and what is wrong."""
+        """Number of the first line of a block, and the problem."""
 
     def read(self, folder: str, name: SegmentName, *, system: Os = os) -> Iterator[bytes]:
         """The text of a segment, as `read_segment` gives it."""

@@ -1,4 +1,4 @@
-"""What a journal knows at which times: boots, losses, beginning and end (docs/decisions/0012).
+"""The times that a journal covers: boots, losses, start and end (docs/decisions/0012).
 
 Times here are *effective*: the effective time of a record is the minimum of its `ts` and those of all later
 records, so it never runs backwards, even if the clock did.
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from namekeeper.journal.reading.history import CheckpointApplied, Lost, Step, Stopped
+from namekeeper.journal.reading.history import Began, CheckpointApplied, Lost, Step, Stopped
 
 __all__ = ["Boot", "Coverage", "EffectiveTime", "EffectiveTimes", "Knowledge", "TimeRange"]
 
@@ -38,10 +38,14 @@ class Boot(Struct, frozen=True):
     """None for the newest boot, unless the server stopped in an orderly way."""
     is_stopped: bool
     """Whether the server stopped in an orderly way."""
+    is_observed: bool = False
+    """Whether it is a period of observation, as far as its start was read."""
+    restart: str = ""
+    """Whether the observed name server restarted before it: see `server_started`."""
 
 
 class Knowledge(StrEnum):
-    """What a journal knows of a time."""
+    """The knowledge of a journal about a time."""
 
     KNOWN = "known"
     UNKNOWN = "unknown"
@@ -79,6 +83,8 @@ class _BootTimes:
         self.since = since
         self.until: EffectiveTime | None = None
         self.is_stopped = False
+        self.is_observed = False
+        self.restart = ""
 
 
 class Coverage:
@@ -101,7 +107,10 @@ class Coverage:
         self._up_to = step.ts
         if not self._boots or self._boots[-1].boot != step.boot:
             self._begin(step)
-        if isinstance(step, Stopped):
+        if isinstance(step, Began):
+            self._boots[-1].is_observed = bool(step.record.observed_addr)
+            self._boots[-1].restart = step.record.restart
+        elif isinstance(step, Stopped):
             self._boots[-1].until = self.time.at(step.ts)
             self._boots[-1].is_stopped = True
         elif isinstance(step, CheckpointApplied):
@@ -111,7 +120,14 @@ class Coverage:
     def boots(self) -> list[Boot]:
         """All boots, in order."""
         return [
-            Boot(boot.boot, boot.since.ms, None if boot.until is None else boot.until.ms, boot.is_stopped)
+            Boot(
+                boot.boot,
+                boot.since.ms,
+                None if boot.until is None else boot.until.ms,
+                boot.is_stopped,
+                boot.is_observed,
+                boot.restart,
+            )
             for boot in self._boots
         ]
 
@@ -141,7 +157,7 @@ class Coverage:
         return self._up_to
 
     def at(self, ms: int) -> Knowledge:
-        """What is known of a time, in wall ms."""
+        """The knowledge about a time, which is in wall ms."""
         if self._up_to is None or ms > self._up_to:
             return Knowledge.NOT_YET
         if self._from is None or ms < self._from.ms:

@@ -1,10 +1,9 @@
 """Reads a journal's folder from its beginning; each later call reads what was written since."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from namekeeper.common.counts import shown_count
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import LINE_LIMIT, Line, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -20,9 +19,11 @@ from namekeeper.journal.reading.history import (
     Step,
     StepMaker,
 )
-from namekeeper.journal.reading.reader import FoundJournal, find_segments
+from namekeeper.journal.reading.open_checkpoint import CheckpointRows
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, notes_of
+from namekeeper.journal.reading.state import State
 
-__all__ = ["JournalFollower", "ReadProgress"]
+__all__ = ["JournalFollower"]
 
 _ONLY_POSITIONS = frozenset(
     {
@@ -37,23 +38,27 @@ _BEFORE = 500
 """The member of the envelope is within this many bytes."""
 _END = b'{"kind":"checkpoint_end"'
 
-ReadProgress = tuple[int, int]
-"""Segments that were read, and all segments."""
-
 
 class JournalFollower:
     """Gives the steps of a journal, each once."""
 
-    def __init__(self, found: FoundJournal) -> None:
+    def __init__(self, found: FoundJournal, make_rows: Callable[[], CheckpointRows] = State) -> None:
         """List its segments.
+
+        Args:
+            found: where it is.
+            make_rows: makes the empty rows of a checkpoint.
 
         Raises:
             JournalError: it is not a journal, is empty, or can't be read; the message says what to do.
         """
         self.found = found
-        self.namesrv = find_segments(found.folder, found.writer)[0].namesrv
-        self.progress: ReadProgress = (0, 1)
-        self._maker = StepMaker()
+        self.namesrv = JournalReader(found).namesrv
+        self.progress = (0, 1)
+        """Segments that were read, and all segments."""
+        self._count = self._left = 0
+        """All segments, and those that are left to read, with the one that is being read."""
+        self._maker = StepMaker(make_rows)
         self._reader = RecordReader(None, _ONLY_POSITIONS)
         self._at: tuple[int, int] = (0, 0)
         """Boot and first seq of the segment that was read last."""
@@ -64,41 +69,41 @@ class JournalFollower:
         self._knows = False
         """Whether a checkpoint of this boot was read: later ones contain nothing new."""
         self._skipped: set[tuple[int, int]] = set()
-        """(boot, seq of the begin) of checkpoints whose rows were not read."""
+        """(boot, seq of `checkpoint_begin`) of checkpoints whose rows were not read."""
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read."""
-        return [
-            f"{self.found}: {shown_count(count, 'line', 'are')} {problem} and not read"
-            for problem, count in self._reader.unreadable.items()
-        ]
+        """The lines that the reader could not read, as text."""
+        return [f"{self.found}: {note}" for note in notes_of(self._reader)]
 
     def is_written(self) -> bool:
         """Whether a name server writes to it now.
 
-        If nobody writes, the test takes the lock for some microseconds, and a name server that starts just
-        then has to try again. So don't ask in every round.
+        If no name server writes, the test takes the lock for some microseconds. A name server that starts
+        just then has to try again. So don't ask in every round.
         """
         return is_locked(self.found.folder)
 
     def new_steps(self) -> Iterator[Step]:
-        """The steps that were not given before; a segment may be read while it is written.
+        """The steps since the last call; this may read a segment while the name server writes it.
 
         Raises:
             JournalError: the folder can't be read.
             OSError: a segment can't be read.
         """
-        segments = find_segments(self.found.folder, self.found.writer)
-        left = [name for name in segments if (name.boot, name.first_seq) >= self._at]
-        for number, name in enumerate(left):
-            self.progress = (len(segments) - len(left) + number, len(segments))
-            try:
-                for record in self._records(name, is_last=number == len(left) - 1):
+        journal = JournalReader(self.found, self._note_progress)
+        self._count = len(journal.segments)
+        begin = sum((name.boot, name.first_seq) < self._at for name in journal.segments)
+        try:
+            for records in journal.read_each(self._records, begin):
+                for record in records:
                     yield from self._steps(record)
-            except FileNotFoundError:
-                return  # sealed or deleted meanwhile: the next call finds what there is then
-        self.progress = (len(segments), len(segments))
+        except FileNotFoundError:
+            return  # sealed or deleted meanwhile: the next call finds what there is then
+
+    def _note_progress(self, done: int, total: int) -> None:
+        self._left = total - done
+        self.progress = (self._count - self._left, self._count)
 
     def end_steps(self) -> list[Step]:
         """The steps that wait for a checkpoint, once no name server writes that could complete it."""
@@ -116,11 +121,11 @@ class JournalFollower:
                 self._knows = False
             yield step
 
-    def _records(self, name: SegmentName, *, is_last: bool) -> Iterator[AnyRecord | SkippedRecords]:
+    def _records(self, name: SegmentName) -> Iterator[AnyRecord | SkippedRecords]:
         if (name.boot, name.first_seq) != self._at:
             self._at, self._offset = (name.boot, name.first_seq), 0
         chunks = self._unread(name)
-        lines = self._until_torn(split_lines(self._counted(chunks, is_last=is_last)))
+        lines = self._until_torn(split_lines(self._counted(chunks, is_last=self._left == 1)))
         for is_row, some in groupby(lines, self._is_skipped_row):
             if is_row:
                 yield from (found for line in some if (found := self._envelope(line, name)) is not None)

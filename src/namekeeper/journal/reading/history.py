@@ -1,13 +1,13 @@
 """Records in the order of their seq -> what happened, in the order of the journal (docs/decisions/0011).
 
 The order of the journal is (boot, coalesce(checkpoint, seq), seq): a complete checkpoint counts at the
-position of its begin, although its rows come later, with other changes between them. So the steps after a
-begin wait until its checkpoint is complete or can't be completed. A change without its end does not count at
+position of its start, although its rows come later, with other changes between them. So the steps after a
+start wait until the checkpoint is complete or can't be completed. A change without its end does not count at
 all.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from namekeeper.journal.contract.record import (
     ServerStopped,
 )
 from namekeeper.journal.contract.skipped import SkippedRecords
-from namekeeper.journal.reading.open_checkpoint import OpenCheckpoint
+from namekeeper.journal.reading.open_checkpoint import CheckpointRows, OpenCheckpoint
 from namekeeper.journal.reading.state import State
 
 __all__ = [
@@ -47,7 +47,7 @@ a change may have."""
 
 AnyRecord: TypeAlias = Record | Envelope
 FoundRecord: TypeAlias = AnyRecord | SkippedRecords | BlockSummary
-"""What a reader gives: a record, or what stands for many."""
+"""The result of a reader: a record, or a value that stands for many."""
 
 
 class Step(Struct):
@@ -55,7 +55,7 @@ class Step(Struct):
 
     boot: int
     seq: int
-    """Seq of its last record; for a checkpoint, of its begin."""
+    """Seq of its last record; for a checkpoint, seq of its `checkpoint_begin`."""
     ts: int
     """Wall ms, as written."""
 
@@ -74,13 +74,14 @@ class Changed(Step):
     """A complete change."""
 
     records: list[Record]
-    """Its records, except those whose envelope alone was read."""
+    """Records of the step, except those whose envelope alone was read."""
 
 
 class CheckpointApplied(Step):
     """A complete checkpoint: it replaces the state at this position."""
 
-    state: State
+    state: Any
+    """The `CheckpointRows` that the maker of the steps was told to make."""
 
 
 class Lost(Step):
@@ -97,7 +98,7 @@ class Seen(Step):
     """None: only its position is known."""
 
 
-def steps(records: Iterable[FoundRecord], make_state: Callable[[], State] = State) -> Iterator[Step]:
+def steps(records: Iterable[FoundRecord], make_state: Callable[[], CheckpointRows] = State) -> Iterator[Step]:
     """The steps of one name server.
 
     Args:
@@ -117,7 +118,7 @@ class StepMaker:
         make_state: makes the empty state of a checkpoint.
     """
 
-    def __init__(self, make_state: Callable[[], State] = State) -> None:
+    def __init__(self, make_state: Callable[[], CheckpointRows] = State) -> None:
         self._make_state = make_state
         self._boot = self._seq = 0
         self._last: Step | None = None
@@ -125,14 +126,14 @@ class StepMaker:
         self._partial: list[AnyRecord] = []
         self._checkpoint: OpenCheckpoint | None = None
         self._later: list[Step] = []
-        """What happened since that checkpoint began, and counts after it."""
+        """Steps since that checkpoint began; they count after it."""
         self._later_records = 0
         self._knows = False
         """Whether the state is known, by a complete checkpoint of this boot and all changes since: the rows
         of the next one say nothing new."""
 
     def follow(self, found: FoundRecord) -> list[Step]:
-        """The steps that are certain after what a reader gave."""
+        """The steps that are certain after this result of a reader."""
         if isinstance(found, SkippedRecords):
             return self.skip(found)
         if isinstance(found, BlockSummary):
@@ -222,7 +223,7 @@ class StepMaker:
             self._lose(happened, self._ran_until(first))
 
     def _ran_until(self, first: AnyRecord) -> int:
-        """Until when the boot that ended ran without a record, as the next boot says; 0: not known."""
+        """Time until which the ended boot ran without a record, as the next boot reports; 0: not known."""
         if not isinstance(first, ServerStarted):
             return 0
         is_after = (first.previous_boot, first.previous_seq) == (self._boot, self._seq)

@@ -37,7 +37,7 @@ from namekeeper.journal.reading.history import (
 )
 from namekeeper.journal.reading.intact_records import read_intact
 from namekeeper.journal.reading.last_heard import LastHeard
-from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, find_segments
 from namekeeper.journal.reading.replay import Replay
 from namekeeper.journal.reading.state import State
 from namekeeper.model.broker import BrokerKey
@@ -47,7 +47,6 @@ from namekeeper.route.tables import RouteTables
 
 __all__ = ["LastState", "PassedBoot", "read_last_state"]
 
-_CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 _COUNTS = frozenset({"lookup_hour", "unknown_topic_minute", "denied"})
 """Kinds of which only the position is needed."""
 
@@ -56,11 +55,11 @@ class PassedBoot(Struct, frozen=True):
     """A boot that crashed before it had recorded a change."""
 
     began_ts: int
-    """Wall ms at its begin."""
+    """Wall ms at its start."""
     ts: int
     """Wall ms of its last record."""
     up_ms: int
-    """Monotonic ms from its begin to its last record."""
+    """Monotonic ms from its start to its last record."""
 
 
 class LastState(Struct, frozen=True):
@@ -83,7 +82,7 @@ class LastState(Struct, frozen=True):
     Without registrations whose time is not known.
     """
     machine: str
-    """In which run of the machine it ran, see `machine_boot`; empty if that is not known."""
+    """The run of the machine in which the boot ran, see `machine_boot`; empty if that is not known."""
     mono_ms: int
     """Monotonic ms of that run at the last record."""
     missing: MissingRows
@@ -143,9 +142,10 @@ def _read_boot(
     Raises:
         JournalError: It is not intact up to its end.
     """
+    journal = JournalReader(FoundJournal(folder, system=system), segments=names)
     begin = len(names)
     while True:
-        begin = _checkpoint_before(folder, names, begin, system)
+        begin = journal.checkpoint_before(begin - 1)
         boot = _BootEnd(missing)
         records = boot.noted(read_intact(folder, names[begin:], _COUNTS, system=system))
         for step in steps(records, _unindexed):
@@ -156,15 +156,6 @@ def _read_boot(
             if boot.is_silent:
                 return boot.passed(next(read_intact(folder, names[:1], _COUNTS, system=system), None))
             return boot.result(load_heard(folder, system=system))
-
-
-def _checkpoint_before(folder: str, names: list[SegmentName], index: int, system: Os) -> int:
-    """Index of the newest segment before this one with the begin of a checkpoint; or 0, unchecked."""
-    for at in range(index - 1, 0, -1):
-        lines = read_segment_lines(folder, names[at], system=system)
-        if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
-            return at
-    return 0
 
 
 def _unindexed() -> State:

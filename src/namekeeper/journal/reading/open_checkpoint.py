@@ -1,12 +1,20 @@
 """A checkpoint that has begun: its rows so far, until its end says how many there should be."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from namekeeper.journal.contract.record import CheckpointBegin, CheckpointEnd, Envelope, Record, TopicQueues
-from namekeeper.journal.reading.state import State
 
-__all__ = ["OpenCheckpoint"]
+__all__ = ["CheckpointRows", "OpenCheckpoint"]
+
+
+class CheckpointRows(Protocol):
+    """The rows of a checkpoint, in the form that a reader wants: `State`, or `Rows` of a history."""
+
+    def apply(self, records: Iterable[Record], /) -> None:
+        """Apply records."""
+        ...
 
 
 class OpenCheckpoint:
@@ -14,10 +22,10 @@ class OpenCheckpoint:
 
     Args:
         begin: its first record.
-        state: an empty state, which gets its rows.
+        state: gets its rows; empty.
     """
 
-    def __init__(self, begin: CheckpointBegin, state: State) -> None:
+    def __init__(self, begin: CheckpointBegin, state: CheckpointRows) -> None:
         self.begin = begin
         self.state = state
         self.is_skipped = False

@@ -1,21 +1,24 @@
 """Reads the lines of a journal's folder in order, from sealed and open segments, also while a server writes.
 
-Nothing is changed and no lock is taken. A part that can't be read is given as a line with a problem; the seq
-of the records shows what is missing.
+A reader changes nothing and takes no lock. It returns an unreadable part as a line with a problem. The seq of
+the records shows the missing ones.
 """
 
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
+from namekeeper.common.counts import shown_count
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
 from namekeeper.journal.contract.blocks import Block, BlockSummary
-from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.decode import LineProblem, RecordReader
 from namekeeper.journal.contract.lines import Line, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record
@@ -27,21 +30,30 @@ from namekeeper.journal.disk.recovery import is_of
 from namekeeper.journal.disk.segment import read_parts, read_segment
 
 __all__ = [
+    "CanSkip",
     "FoundJournal",
+    "JournalReader",
+    "ReadProgress",
+    "always_skip",
     "find_foreign",
     "find_journals",
     "find_segments",
     "has_kind",
     "never_skip",
+    "notes_of",
     "read_segment_lines",
-    "read_segment_records",
 ]
+
+T = TypeVar("T")
 
 CanSkip = Callable[[BlockSummary, int], bool]
 """Whether a block of a boot says nothing that is not known; asked when the records before it were taken."""
 
 ReadText = Callable[..., Iterator[bytes]]
 """Gives the text of a segment in chunks, as `read_segment` does."""
+
+ReadProgress = Callable[[int, int], None]
+"""Called with the number of segments read so far, and of all segments to read."""
 
 
 class FoundJournal(Struct, frozen=True):
@@ -55,7 +67,7 @@ class FoundJournal(Struct, frozen=True):
     is_running: bool | None = None
     """Whether a name server writes there; None: a lock in the folder says so."""
     place: str = ""
-    """Its name in messages, if that is not its folder."""
+    """Name of the journal in messages, if that is not its folder."""
 
     def __str__(self) -> str:
         place = self.place or self.folder
@@ -134,6 +146,140 @@ def find_foreign(folder: str, *, system: Os = os) -> list[SegmentName]:
     return [name for name in list_segments(folder, system=system) if not is_of(name, identity)]
 
 
+class JournalReader:
+    """The segments that a journal has now, and the one loop that reads them.
+
+    Args:
+        found: where the journal is.
+        progress: called before each segment, and after the last one; None for nothing.
+        segments: those to read, in order; None finds those of the journal.
+
+    Raises:
+        JournalError: It is not a journal, is empty, or can't be read; the message says what to do.
+    """
+
+    def __init__(
+        self,
+        found: FoundJournal,
+        progress: ReadProgress | None = None,
+        *,
+        segments: Sequence[SegmentName] | None = None,
+    ) -> None:
+        self.found = found
+        if segments is None:
+            segments = find_segments(found.folder, found.writer, system=found.system)
+        self.segments = segments
+        self._progress = progress
+
+    @property
+    def namesrv(self) -> str:
+        """Id of the name server that wrote it."""
+        return self.segments[0].namesrv
+
+    def read_each(self, read: Callable[[SegmentName], T], begin: int = 0) -> Iterator[T]:
+        """The results of a function for each segment from an index on, in order."""
+        total = len(self.segments) - begin
+        for done, name in enumerate(self.segments[begin:]):
+            self._report(done, total)
+            yield read(name)
+        self._report(total, total)
+
+    def records(
+        self, reader: RecordReader, begin: int = 0, can_skip: CanSkip | None = None
+    ) -> Iterator[Record | Envelope | SkippedRecords | BlockSummary]:
+        """The records of the segments from an index on, as `RecordReader.read` gives them.
+
+        Of a block that can be skipped, the summary is returned.
+
+        Args:
+            reader: decodes the lines.
+            begin: index of the first segment.
+            can_skip: asked about blocks of which the reader wants only the positions; None reads every block.
+        """
+        skip = can_skip or never_skip
+        return chain.from_iterable(self.read_each(lambda name: self.records_of(name, reader, skip), begin))
+
+    def records_of(
+        self, name: SegmentName, reader: RecordReader, can_skip: CanSkip
+    ) -> Iterator[Record | Envelope | SkippedRecords | BlockSummary]:
+        """The records of one segment, see `records`.
+
+        Unreadable parts, and segments that are sealed or deleted meanwhile, have the effect that
+        `read_segment_lines` describes.
+        """
+        if name.is_open:
+            yield from reader.read(self.lines_of(name), name)
+            return
+        number = 0
+        try:
+            for part in read_parts(self.found.folder, name, system=self.found.system):
+                if isinstance(part, Block):
+                    if reader.can_skip(part.summary) and can_skip(part.summary, name.boot):
+                        yield part.summary
+                    else:
+                        yield from reader.read_block(part, number, name)
+                    number += part.summary.lines
+                else:
+                    yield from reader.read(_until_broken(part, number), name)
+        except FileNotFoundError:
+            return
+        except (OSError, EOFError, zlib.error) as error:
+            yield from reader.read([_torn(number + 1, error)], name)
+
+    def lines(self, begin: int = 0) -> Iterator[tuple[SegmentName, Line]]:
+        """The lines of the segments from an index on, each with its segment."""
+        of_each = self.read_each(lambda name: ((name, line) for line in self.lines_of(name)), begin)
+        return chain.from_iterable(of_each)
+
+    def lines_of(self, name: SegmentName, read: ReadText = read_segment) -> Iterator[Line]:
+        """The lines of one segment, see `read_segment_lines`."""
+        return read_segment_lines(self.found.folder, name, system=self.found.system, read=read)
+
+    def begin_of(self, at: int | None) -> int:
+        """Index of the segment in which the last checkpoint before a time begins, by first times.
+
+        Args:
+            at: wall ms; None is the end of the journal.
+        """
+        low, high = 0, len(self.segments) - 1
+        while at is not None and low < high:
+            middle = (low + high + 1) // 2
+            first_ts = self._first_ts(self.segments[middle])
+            if first_ts is not None and first_ts > at:
+                high = middle - 1
+            else:
+                low = middle
+        return self.checkpoint_before(high)
+
+    def checkpoint_before(self, index: int) -> int:
+        """Index of the newest segment up to this one in which a checkpoint begins; 0 if there is none."""
+        folder, system = self.found.folder, self.found.system
+        before = range(index, 0, -1)
+        found = (
+            at for at in before if has_kind(folder, self.segments[at], "checkpoint_begin", system=system)
+        )
+        return next(found, 0)
+
+    def last_ts(self) -> int:
+        """Wall ms of the last record; 0 if there is none."""
+        reader = RecordReader("")
+        for name in reversed(self.segments):
+            records = (reader(line, name) for line in self.lines_of(name))
+            found = [record.ts for record in records if record is not None]
+            if found:
+                return found[-1]
+        return 0
+
+    def _first_ts(self, name: SegmentName) -> int | None:
+        reader = RecordReader()
+        records = (reader(line, name) for line in self.lines_of(name))
+        return next((record.ts for record in records if record is not None), None)
+
+    def _report(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total)
+
+
 def read_segment_lines(
     folder: str, name: SegmentName, *, system: Os = os, read: ReadText = read_segment
 ) -> Iterator[Line]:
@@ -163,48 +309,25 @@ def read_segment_lines(
         yield _torn(number + 1, error)
 
 
-def read_segment_records(
-    folder: str,
-    name: SegmentName,
-    reader: RecordReader,
-    can_skip: CanSkip,
-    *,
-    system: Os = os,
-) -> Iterator[Record | Envelope | SkippedRecords | BlockSummary]:
-    """Records of a segment, as `RecordReader.read` gives them; of a block that can be skipped the summary.
-
-    What can't be read, and what is sealed or deleted meanwhile, is as in `read_segment_lines`.
-
-    Args:
-        folder: the journal's folder.
-        name: the segment.
-        reader: decodes its lines.
-        can_skip: asked about blocks of which the reader wants only the positions.
-        system: reads the file.
-    """
-    if name.is_open:
-        yield from reader.read(read_segment_lines(folder, name, system=system), name)
-        return
-    number = 0
-    try:
-        for part in read_parts(folder, name, system=system):
-            if isinstance(part, Block):
-                if reader.can_skip(part.summary) and can_skip(part.summary, name.boot):
-                    yield part.summary
-                else:
-                    yield from reader.read_block(part, number, name)
-                number += part.summary.lines
-            else:
-                yield from reader.read(_until_broken(part, number), name)
-    except FileNotFoundError:
-        return
-    except (OSError, EOFError, zlib.error) as error:
-        yield from reader.read([_torn(number + 1, error)], name)
-
-
 def never_skip(_block: BlockSummary, _boot: int) -> bool:
     """Read every block whose records may matter."""
     return False
+
+
+def always_skip(_block: BlockSummary, _boot: int) -> bool:
+    """Skip every block of which the reader wants only the positions: the caller needs none of them."""
+    return True
+
+
+def notes_of(reader: RecordReader) -> Iterator[str]:
+    """Lines about what a reader could not read."""
+    for problem, count in reader.unreadable.items():
+        advice = "; use a newer namekeeper" if problem is LineProblem.NEWER else ""
+        yield f"{shown_count(count, 'line', 'are')} {problem} and not read{advice}"
+    if reader.first_unreadable is not None:
+        yield f"the first of them: line {reader.first_unreadable.number}: {reader.first_unreadable.detail}"
+    for kind, count in reader.unknown_kinds.items():
+        yield f"{shown_count(count, 'record', 'are')} of the unknown kind {kind!r}, and ignored"
 
 
 def has_kind(folder: str, name: SegmentName, kind: str, *, system: Os = os) -> bool:

@@ -9,16 +9,17 @@ from namekeeper.errors import JournalError
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Config, Kv, Record
+from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.reading.history import (
-    AnyRecord,
     Began,
     Changed,
     CheckpointApplied,
+    FoundRecord,
     Lost,
     Step,
     steps,
 )
-from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, find_segments
 from namekeeper.journal.reading.state import State
 from namekeeper.processor.recent_changes import EVERY_TOPIC, Revision, RouteChange, TopicSets, topics_shown
 from namekeeper.route.events import ConfigChanged, Event, KvChanged
@@ -29,11 +30,11 @@ STARTED, LOST = "started", "lost"
 """Causes of changes that show in every topic: the name server started, or records were lost."""
 
 READ_BYTES_LIMIT = 32 * 1024 * 1024
-"""Bytes of text that are read: some 130,000 records, which take a thread a second or two."""
+"""Bytes of text that are read: about 130,000 records, which take a thread a second or two."""
 PACKED_RATIO = 8
 """Length of a compressed segment's text, as a multiple of its file; in fact 8 to 15 times."""
-LINES_AT_ONCE = 200
-"""After this many lines the thread pauses, so that look-ups are answered."""
+RECORDS_AT_ONCE = 200
+"""After this many records the thread pauses, so that the server can answer lookups."""
 
 _ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied", "unknown_topic_minute"})
 
@@ -54,8 +55,8 @@ def recent_part(folder: str, until: Revision, pause: Callable[[], None]) -> Rece
         pause: called now and then.
     """
     try:
-        records = _records(folder, _newest(folder, find_segments(folder)), pause)
-        return _part(route_changes(steps(records)), until)
+        journal = JournalReader(FoundJournal(folder), segments=_newest(folder, find_segments(folder)))
+        return _part(route_changes(steps(_records(journal, pause))), until)
     except (JournalError, OSError):
         return None
 
@@ -146,12 +147,11 @@ def _newest(folder: str, segments: Sequence[SegmentName]) -> list[SegmentName]:
     return found[::-1]
 
 
-def _records(folder: str, segments: Iterable[SegmentName], pause: Callable[[], None]) -> Iterator[AnyRecord]:
-    reader = RecordReader(None, _ACTIVITY)
-    for name in segments:
-        for line in read_segment_lines(folder, name):
-            if line.number % LINES_AT_ONCE == 0:
-                pause()
-            record = reader(line, name)
-            if record is not None:
-                yield record
+def _records(journal: JournalReader, pause: Callable[[], None]) -> Iterator[FoundRecord]:
+    count = 0
+    for record in journal.records(RecordReader(skip=_ACTIVITY)):
+        count += record.last.seq - record.first.seq + 1 if isinstance(record, SkippedRecords) else 1
+        if count >= RECORDS_AT_ONCE:
+            count = 0
+            pause()
+        yield record

@@ -26,6 +26,8 @@ class StateAt(Struct, frozen=True):
     knows_up_to: int | None
     """Wall ms of the last record, or `at` if that is later and the last record gives the state until then."""
     coverage: Coverage
+    is_uncertain: bool = False
+    """Whether changes that an observer recorded after this time may have happened before it."""
 
 
 class Replay:
@@ -43,6 +45,7 @@ class Replay:
         self._at = at
         self._ahead: list[Step] = []
         """Steps after `at`; they are applied if a step with an earlier time follows."""
+        self._is_uncertain = False
 
     def take(self, step: Step) -> None:
         """Follow one step."""
@@ -53,15 +56,26 @@ class Replay:
             self._ahead.clear()
         if isinstance(step, Changed | CheckpointApplied | Began):
             self._ahead.append(step)
+        if isinstance(step, Changed) and self._may_be_before(step):
+            self._is_uncertain = True
         if self._at is None or step.ts <= self._at:
             for each in self._ahead:
                 self._apply(each)
             self._ahead.clear()
+            self._is_uncertain = False
 
     def result(self) -> StateAt:
         """The state at the time."""
         at = self.coverage.knows_up_to or 0 if self._at is None else self._at
-        return StateAt(at, self.coverage.at(at), self.state, self.coverage.knows_up_to, self.coverage)
+        return StateAt(
+            at, self.coverage.at(at), self.state, self.coverage.knows_up_to, self.coverage,
+            self._is_uncertain,
+        )  # fmt: skip
+
+    def _may_be_before(self, step: Changed) -> bool:
+        """Whether the window of a later change begins up to the time."""
+        window_ms = step.records[0].window_ms if step.records else 0
+        return window_ms > 0 and self._at is not None and step.ts - window_ms <= self._at < step.ts
 
     def _apply(self, step: Step) -> None:
         if isinstance(step, Changed):

@@ -45,7 +45,7 @@ from namekeeper.route.events import (
 from namekeeper.route.rows import make_row
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["State"]
+__all__ = ["State", "broker_data_of"]
 
 
 class State:
@@ -66,9 +66,9 @@ class State:
         """The running configuration, as far as it was recorded."""
 
     def restart(self) -> None:
-        """Begin a boot: routes are gone, KV configuration and properties are kept in their files.
+        """Start a boot: the routes are gone; files keep the KV configuration and the properties.
 
-        If those files were changed meanwhile, the checkpoint at the begin of the boot has the new content.
+        If those files changed meanwhile, the checkpoint at the start of the boot has the new content.
         """
         self.tables = RouteTables()
 
@@ -185,14 +185,17 @@ def _gone(record: BrokerLive) -> BrokerLiveGone:
 def _group(record: BrokerGroup) -> Event:
     if record.gone:
         return BrokerGroupGone(record.broker_name)
-    return BrokerGroupChanged(
-        BrokerData(
-            cluster=record.cluster,
-            broker_name=record.broker_name,
-            broker_addrs=dict(record.broker_addrs),
-            enable_acting_master=record.acting_master,
-            zone_name=record.zone,
-        )
+    return BrokerGroupChanged(broker_data_of(record))
+
+
+def broker_data_of(record: BrokerGroup) -> BrokerData:
+    """The broker group that a record describes."""
+    return BrokerData(
+        cluster=record.cluster,
+        broker_name=record.broker_name,
+        broker_addrs=dict(record.broker_addrs),
+        enable_acting_master=record.acting_master,
+        zone_name=record.zone,
     )
 
 

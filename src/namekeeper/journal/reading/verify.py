@@ -27,7 +27,7 @@ from namekeeper.journal.disk.last_boot import DAMAGED, LastBoot, last_boot_path,
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.disk.recovery import is_of
 from namekeeper.journal.reading.block_check import BlockCheck
-from namekeeper.journal.reading.reader import find_foreign, find_segments, read_segment_lines
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, find_foreign
 from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
 
 __all__ = ["verify"]
@@ -64,6 +64,7 @@ class _StartedPart(Struct):
     previous_boot: int = 0
     previous_seq: int = 0
     checksums: bool = False
+    observed_addr: str = ""
 
 
 def verify(folder: str, *, system: Os = os) -> VerifyReport:
@@ -73,19 +74,23 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
         JournalError: It is not a journal, or can't be read at all.
     """
     last = load_last_boot(folder, system=system)  # first: while a server writes, the folder may be newer
-    segments = find_segments(folder, system=system)
+    journal = JournalReader(FoundJournal(folder, system=system))
+    segments = journal.segments
     identity = load_identity(folder, system=system)
     report = VerifyReport(
         folder, segments[0].namesrv, "" if identity is None else identity.uuid, len(segments)
     )
     report.is_being_written = is_locked(folder)
     checker = _Checker(report)
-    for name in segments:
+
+    def check(name: SegmentName) -> None:
         is_growing = report.is_being_written and name.is_open and name is segments[-1]
         blocks = BlockCheck()
-        lines = read_segment_lines(folder, name, system=system, read=blocks.read)
-        checker.read(name, lines, is_growing=is_growing)
+        checker.read(name, journal.lines_of(name, blocks.read), is_growing=is_growing)
         checker.add_problems(blocks.problems)
+
+    for _ in journal.read_each(check):
+        pass
     checker.check_beginning(segments[0])
     if identity is not None or last is not None:  # a copy has neither
         checker.check_newest(last, segments[0])
@@ -171,7 +176,7 @@ class _Checker:
             newest.lost_records += last.seq - newest.last_seq
 
     def add_problems(self, problems: list[tuple[int, str]]) -> None:
-        """Report what is wrong with lines of the segment that was read last, and forget it."""
+        """Report the problems of the lines of the segment that was read last, and forget them."""
         for number, what in problems:
             self._report.add(self._file, number, what)
         problems.clear()
@@ -210,7 +215,7 @@ class _Checker:
             self._end_checkpoint(boot)
             self._checkpoint = _CheckpointCount(envelope.seq)
         elif envelope.kind == "server_started":
-            self._check_started(line)
+            self._check_started(boot, line)
         elif envelope.kind == "segments_deleted":
             names = map(SegmentName.parse, _decode(line, _DeletedPart, _DeletedPart()).segments)
             self._last_deleted |= {(name.boot, name.last_seq) for name in names if name is not None}
@@ -223,11 +228,12 @@ class _Checker:
             else:
                 self._end_checkpoint(boot)
 
-    def _check_started(self, line: Line) -> None:
+    def _check_started(self, boot: BootReport, line: Line) -> None:
         """Compare `server_started` with the folder, and with the boot before."""
         report = self._report
         started = _decode(line, _StartedPart, _StartedPart())
         self._has_checksums = started.checksums
+        boot.is_observed = bool(started.observed_addr)
         if report.uuid and started.uuid != report.uuid:
             report.add(
                 self._file, line.number, f"its UUID is {started.uuid}, that of the folder {report.uuid}"

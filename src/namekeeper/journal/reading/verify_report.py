@@ -1,4 +1,4 @@
-"""The result of checking a journal: its boots, what is lost, and each problem."""
+"""The result of checking a journal: its boots, its losses, and each problem."""
 
 import re
 
@@ -32,7 +32,7 @@ class VerifyProblem(Struct):
 
 
 class BootReport(Struct):
-    """What a journal has of one boot."""
+    """The records of one boot in a journal."""
 
     boot: int
     first_seq: int = 0
@@ -46,10 +46,17 @@ class BootReport(Struct):
     incomplete_checkpoints: int = 0
     is_stopped: bool = False
     """Whether the server stopped in an orderly way; if not, records at the end may be lost."""
+    is_observed: bool = False
+    """Whether an observer wrote the boot. It has no stop: the time after its last answer is unknown."""
+
+    @property
+    def ends_as_it_should(self) -> bool:
+        """Whether its end shows that no record after it is lost."""
+        return self.is_stopped or self.is_observed
 
 
 class VerifyReport(Struct):
-    """What a journal has, and what is lost."""
+    """The content and the losses of a journal."""
 
     folder: str
     namesrv: str = ""
@@ -75,8 +82,8 @@ class VerifyReport(Struct):
     @property
     def is_complete(self) -> bool:
         """Whether every record that retention did not delete is there and can be read."""
-        crashed = [boot for boot in self.boots[:-1] if not boot.is_stopped]
-        ends_open = bool(self.boots) and not self.boots[-1].is_stopped and not self.is_being_written
+        crashed = [boot for boot in self.boots[:-1] if not boot.ends_as_it_should]
+        ends_open = bool(self.boots) and not self.boots[-1].ends_as_it_should and not self.is_being_written
         return not (self.lost_records or self.problems or self.unknown_versions or crashed or ends_open)
 
     def add(self, file: str, line: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Activity, counted by the minute: refreshes of registrations, look-ups without a route, denials.
+"""Activity, counted by the minute: refreshes of registrations, lookups without a route, denials.
 
 A record for each heartbeat would be gigabytes a day for 300 brokers. Memory is bounded, whatever peers send.
 Times are wall ms.
@@ -29,10 +29,12 @@ MAX_UNKNOWN = 1_000
 MAX_DENIED = 100
 """Hosts whose denials are counted separately in a minute."""
 MAX_ACCESS = 200
-"""Judged requests that get a record each, in a minute: more than people send, too few to fill a disk."""
+"""Requests checked by access rules that get a record each, in a minute.
+
+That is more than people send, and too few to fill a disk."""
 
 _TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
-"""What Java's TopicValidator allows, up to the longest name."""
+"""Names that Java's TopicValidator allows, up to the longest name."""
 
 
 class _LiveRegistration(Struct, gc=False):
@@ -142,7 +144,7 @@ class Activity:
         self._denied[key] = self._denied.get(key, 0) + 1
 
     def access(self, record: Access) -> bool:
-        """A request was judged. Returns whether the record is kept; otherwise the request is only counted."""
+        """Access rules checked a request. Returns whether to keep the record, or only count it."""
         self._access += 1
         if self._access <= MAX_ACCESS:
             return True

@@ -11,13 +11,13 @@ __all__ = ["checkpoint_records"]
 
 
 def checkpoint_records(snapshot: Snapshot, reason: str) -> Iterator[Record]:
-    """The records of a checkpoint: its begin, every row, its end with the counts.
+    """The records of a checkpoint: its start, every row, its end with the counts.
 
-    Each is a change of its own. All but the first have the first one's seq as `checkpoint`. Other changes may
-    be written between them.
+    Each is a change of its own. All but the first have the first one's seq as `checkpoint`. The journal may
+    have other changes between them.
 
     Args:
-        snapshot: the state at the position of the begin.
+        snapshot: the state at the position of the first record.
         reason: start, interval, recovery or retention.
     """
     yield CheckpointBegin(reason=reason)

@@ -1,4 +1,4 @@
-"""Look-ups of topics that have a route, by the hour, as records of the journal."""
+"""Lookups of topics that have a route, by the hour, as records of the journal."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """The event loop's half of the journal: puts changes, activity and checkpoints into the queue.
 
-A change that does not fit into the queue is dropped, and a checkpoint follows as soon as there is room again.
-The rows of a checkpoint are queued only while there is room, a few in each turn of the loop.
+The recorder drops a change that does not fit into the queue. A checkpoint follows as soon as there is room
+again. The recorder queues its rows only while there is room, a few in each event-loop iteration.
 """
 
 from collections import deque
@@ -26,15 +26,15 @@ from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.journal.recording.source import Source
 from namekeeper.journal.recording.timeline import ChangeTime, Timeline
 from namekeeper.model.now import Now
-from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Change
+from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Cause, Change
 
 __all__ = ["Recorder"]
 
 CHECKPOINT_ROOM_BYTES = 4 << 20
-"""Rows of a checkpoint are queued only while the queue holds less than this, or less than half of a small
-queue. A row that is larger than the queue is queued, too: after a drop another checkpoint would be needed."""
+"""The recorder queues rows of a checkpoint only while the queue holds less than this, or less than half of a
+small queue. It queues a row larger than the queue, too: after a drop another checkpoint would be needed."""
 ROWS_IN_A_TURN = 2
-"""Records of a checkpoint that are made in one turn of the loop, which takes a millisecond."""
+"""Records of a checkpoint that the recorder makes in one event-loop iteration, which takes a millisecond."""
 ROWS_AT_ONCE = 1_000
 """Records of the first checkpoint that are made at once: no broker is registered yet."""
 RETENTION_PAUSE_MS = 600_000
@@ -57,7 +57,7 @@ class Recorder:
         """Prepare.
 
         Args:
-            source: What to record besides changes.
+            source: Functions that read the rest of the recorded data, besides changes.
             backlog: The queue.
             clock: Gives the times of the records.
             started: Makes the first record of a boot; the writer calls it, because it knows the folder.
@@ -73,7 +73,7 @@ class Recorder:
         self._timeline: Timeline
         self._activity: Activity
         self._steps: deque[Iterator[None]] = deque()
-        """Checkpoints and look-up counts that are queued step by step: each step queues one record."""
+        """Checkpoints and lookup counts, queued step by step: each step queues one record."""
         self._holes_covered = 0
         """`sequencer.holes` when the newest checkpoint began."""
         self._lost_records = 0
@@ -104,7 +104,7 @@ class Recorder:
         return self.sequencer.holes != self._holes_covered
 
     def begin(self, now: Now | None = None, snapshot: Snapshot | None = None) -> None:
-        """Begin a boot: its first record, and a checkpoint of what is there.
+        """Begin a boot: its first record, and a checkpoint of the state.
 
         Args:
             now: when it began; changes before it are not recorded. None is the present.
@@ -128,14 +128,15 @@ class Recorder:
         self.is_recording = False
         self._steps.clear()
 
-    def end(self) -> None:
-        """Queue what was counted, and the record that the server has stopped."""
+    def end(self, *, is_stopped: bool = True) -> None:
+        """Queue what was counted, and the record of the stop, or of how long the server was observed."""
         if not self.is_recording:
             return
         time = self._at(self._clock.now())
         self._put(self._activity.flush(self._minute * MINUTE_MS), time)
         self._put(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS), time)
-        self.sequencer.record(ServerStopped(last_seq=self.sequencer.last_seq + 1), time, must=True)
+        last = ServerStopped(last_seq=self.sequencer.last_seq + 1) if is_stopped else self._alive()
+        self.sequencer.record(last, time, must=True)
         self.stop()
 
     def record(self, change: Change, now: Now | None = None) -> None:
@@ -145,7 +146,7 @@ class Recorder:
         now, activity = now or self._clock.now(), self._activity
         for event in change.events:
             note = _ACTIVITY.get(type(event))
-            if note is not None:
+            if note is not None and change.cause is not Cause.OBSERVED:  # nobody was heard
                 note(activity, event, now.wall_ms)
         time = self._at(now)
         if activity.has_due:
@@ -169,7 +170,7 @@ class Recorder:
             self._activity.denied(code, host, reason)
 
     def access(self, record: Access) -> None:
-        """A request was judged by access rules."""
+        """Access rules checked a request."""
         if self.is_recording and self._activity.access(record):
             self._put((record,), self._at(self._clock.now()))
 
@@ -191,7 +192,7 @@ class Recorder:
             self._begin_checkpoint(reason, self._source.take_snapshot(), now)
 
     def tick(self, *, lost_records: int, is_writable: bool) -> float:
-        """Do what is due; returns in how many seconds to call again.
+        """Do the work that is due; returns the seconds until the next call.
 
         Args:
             lost_records: How many queued records the writer has lost since it started.
@@ -259,7 +260,7 @@ class Recorder:
         self._retention_asked_ms = now.mono_ms
         return True
 
-    # Checkpoints and look-up counts, step by step.
+    # Checkpoints and lookup counts, step by step.
 
     def _do_steps(self, limit: int) -> None:
         for _ in range(limit):
@@ -269,7 +270,7 @@ class Recorder:
                 self._steps.popleft()
 
     def _begin_checkpoint(self, reason: str, snapshot: Snapshot, now: Now) -> None:
-        """Queue the begin of a checkpoint; its rows follow in later turns."""
+        """Queue the start of a checkpoint; its rows follow in later iterations."""
         self._checkpoint_due_ms = now.mono_ms + self._checkpoint_ms
         time = self._at(now)
         self._holes_covered = holes = self.sequencer.holes

@@ -1,4 +1,4 @@
-"""What a recorder reads from a running server, besides the changes that are passed to it."""
+"""The functions by which a recorder reads a running server, besides the changes that it receives."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -19,7 +19,7 @@ class Source(Struct, frozen=True):
     connections: Callable[[], int]
     """Gives the number of open connections."""
     take_lookups: Callable[[], Mapping[str, LookupCounter]]
-    """Gives the number of look-ups of each topic since the last call."""
+    """Gives the number of lookups of each topic since the last call."""
     last_heard: Callable[[], Iterable[tuple[str, str, int]]] = tuple
     """Gives cluster, address and monotonic ms of when it was last heard, of each live broker."""
     missing: Missing = field(default_factory=Missing)

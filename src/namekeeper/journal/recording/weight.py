@@ -1,4 +1,4 @@
-"""What a queued change keeps in memory: only the rows that its records need. And its weight in bytes."""
+"""The memory of a queued change: it keeps only the rows that its records need, and has a weight in bytes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from sys import getsizeof
@@ -33,7 +33,7 @@ from namekeeper.route.events import (
 __all__ = ["weight_of_change", "weight_of_record", "without_spare_rows"]
 
 _BASE = 1_000
-"""A change with one small event, or a record, with all objects that belong to it."""
+"""Bytes of a change with one small event, or of a record, with all objects that belong to it."""
 _TABLE_ROW = 64
 """A topic row in a table; the row itself and the name of the topic are shared."""
 _RECORD_ROW = 120
@@ -41,15 +41,15 @@ _RECORD_ROW = 120
 _ENTRY = 100
 """An entry of a small dict or a list, with a number or a short text."""
 _ENTRIES_OF_A_HISTORY = 3
-"""What a set of broker names that shares a history adds to it: its entry, and a part of the next history."""
+"""Entries that a set of broker names adds to its shared history: its own, and a share of the next history."""
 _FEW = 8
-"""A change of fewer than one in so many rows of a table keeps only those rows, not the table."""
+"""If fewer than one row in this many changes, the change keeps these rows and not the table."""
 
 
 def without_spare_rows(change: Change) -> Change:
     """The same change for the writer: its records are the same, but it keeps fewer tables in memory."""
     events = tuple(map(_without_spare_rows, change.events))
-    return Change(change.cause, change.remote_addr, events, change.user)
+    return Change(change.cause, change.remote_addr, events, change.user, change.window_ms)
 
 
 def _without_spare_rows(event: Event) -> Event:
@@ -65,7 +65,7 @@ def _without_spare_rows(event: Event) -> Event:
 
 
 def weight_of_change(change: Change) -> int:
-    """About how many bytes a change keeps in memory: those of its texts and tables."""
+    """Approximate memory of a change in bytes: its texts and tables."""
     weight = _BASE
     for event in change.events:
         weigh = _EVENTS.get(type(event))
@@ -75,7 +75,7 @@ def weight_of_change(change: Change) -> int:
 
 
 def weight_of_record(record: Record) -> int:
-    """About how many bytes a record keeps in memory."""
+    """Approximate memory of a record in bytes."""
     weigh = _RECORDS.get(type(record))
     return _BASE if weigh is None else _BASE + weigh(record)
 

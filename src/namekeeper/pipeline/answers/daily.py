@@ -29,7 +29,8 @@ def availability(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | No
 
     Returns:
         cluster, broker_name, broker_id, up_ms, down_ms, unknown_ms, outages, longest_outage_ms,
-        unregistered_ms (it had unregistered: neither up nor down), availability.
+        unregistered_ms (it had unregistered: neither up nor down), availability, uncertain_ms (part of up_ms
+        and down_ms that may belong to the other).
     """
     return tables.ask("availability", _bounds(days), limit=limit)
 
@@ -48,7 +49,8 @@ def topic_availability(
     Returns:
         cluster, topic, writable_ms, unwritable_ms, no_route_ms, unknown_ms; worst_ms: how long it could not
         be written to at the worst name server of each day; worst_namesrv: that of the worst day. Both are
-        None where an earlier version made the rows.
+        None where an earlier version made the rows. uncertain_ms: part of the first three that may belong to
+        another of them.
     """
     return tables.ask("topic_availability", {**_bounds(days), "least_ms": least_ms}, limit=limit)
 
@@ -63,7 +65,8 @@ def drift(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = No
 
     Returns:
         cluster, broker_name, broker_id, broker_addr, topic (None: about the broker), held_by and missing_at
-        (name servers, if it is about a broker), views (what each held), valid_from, valid_to, is_open.
+        (name servers, if it is about a broker), views (what each held), valid_from, valid_to, is_open,
+        from_window_ms and to_window_ms (it began and ended up to so long before; None: exact).
     """
     found = tables.ask("drift", _bounds(days), limit=limit)
     rows = [
@@ -100,7 +103,7 @@ def capacity(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None =
 def changes(
     tables: AnswerTables, days: Days = ALL_DAYS, *, topic: str | None = None, limit: int | None = None
 ) -> Answer:
-    """Who changed what, newest first.
+    """The changes and their peers, newest first.
 
     Args:
         tables: The warehouse.

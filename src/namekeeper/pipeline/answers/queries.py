@@ -8,13 +8,25 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from string import Template
 from typing import Any, NamedTuple, Protocol
 
+from namekeeper.pipeline.contract import TABLES
 from namekeeper.pipeline.gold.sql_file import View, parse_view
+from namekeeper.pipeline.row_columns import row_columns, with_columns
+from namekeeper.pipeline.schema import FACTS
 
-__all__ = ["Answer", "AnswerTables", "Row", "query", "query_names"]
+__all__ = ["RECORDED", "Answer", "AnswerTables", "Row", "query", "query_names"]
 
 _PHASE = "answers"
+_TEMPLATE = "recorded"
+
+RECORDED: Mapping[str, str] = {
+    f"recorded_{table.kinds[0]}": name
+    for name, table in TABLES.items()
+    if table.kind_class == "state" and name != "cluster_row"
+}
+"""Query -> fact table whose recorded rows it finds; none for clusters, because broker groups have theirs."""
 
 Row = Mapping[str, Any]
 
@@ -49,12 +61,30 @@ class AnswerTables(Protocol):
 @cache
 def query(name: str) -> View:
     """A query by its name: that of its file, without ending."""
-    return parse_view(name, _PHASE, (_folder() / f"{name}.sql").read_text(encoding="utf-8"))
+    text = _recorded(RECORDED[name]) if name in RECORDED else _read(name)
+    return parse_view(name, _PHASE, with_columns(text))
 
 
 def query_names() -> list[str]:
     """The names of all queries."""
-    return sorted(file.name.removesuffix(".sql") for file in _folder().iterdir())
+    files_of_queries = {file.name.removesuffix(".sql") for file in _folder().iterdir()}
+    return sorted(files_of_queries - {_TEMPLATE} | set(RECORDED))
+
+
+def _recorded(table: str) -> str:
+    """The text of the query for the rows of a fact table."""
+    in_record = FACTS[table].key
+    key = [column.name for column in row_columns(table, "key")]
+    about = [f"f.{name} = :name" for name in key if {"topic", "broker_name"} <= {*key}]
+    return Template(_read(_TEMPLATE)).substitute(
+        table=table,
+        about=" OR ".join([":name IS NULL", *about]) if about else "true",
+        order=", ".join(f"f.{name}" for name in ("namesrv", "boot", "place", "seq", *in_record[3:])),
+    )
+
+
+def _read(name: str) -> str:
+    return (_folder() / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def _folder() -> Traversable:

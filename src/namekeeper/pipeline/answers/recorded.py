@@ -1,29 +1,19 @@
 """Reads what was recorded about a topic, a broker or an address: rows of facts, and their times.
 
-`why` and `history` use these and not the histories, because a history has no row for a value that was valid
-for no time: after the last change before a name server was killed, or between two changes within a
-millisecond.
+`why` and `history` use these rows and not the histories. A history has no row for a value that was valid for
+no time: after the last change before a name server was killed, or between two changes within a millisecond.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from namekeeper.pipeline.answers.queries import AnswerTables, Row
+from namekeeper.pipeline.answers.queries import RECORDED, AnswerTables, Row
 
 __all__ = ["HOUR_MS", "Recorded", "recorded", "recorded_everything", "recorded_for_why"]
 
 HOUR_MS = 60 * 60 * 1_000
 
 _TIMES = ("hidden_time", "loss", "server_start_or_stop")
-_STATE = (
-    "recorded_live",
-    "recorded_group",
-    "recorded_topic",
-    "recorded_name_removed",
-    "recorded_mapping",
-    "recorded_filter_servers",
-)
-_SETTINGS = ("recorded_kv", "recorded_config")
 _FOR_EVER = 2**62
 
 
@@ -39,7 +29,7 @@ class Recorded(NamedTuple):
 def recorded(
     tables: AnswerTables, name: str | None, since: int, until: int, namesrv: str | None = None
 ) -> Recorded:
-    """What was recorded about a name, from the last complete checkpoint of each name server before a time on.
+    """The records about a name, from the last complete checkpoint of each name server before a time on.
 
     Args:
         tables: The warehouse.
@@ -62,7 +52,7 @@ def recorded(
             bases[row["namesrv"]] = (row["boot"], row["begin_seq"])
             begins[row["namesrv"]] = row["from_ts"]
     args = {"name": name, "namesrv": namesrv, "since": min(begins.values(), default=0), "until": until}
-    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *_STATE, *_SETTINGS)}
+    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *RECORDED)}
     wanted = [row for row in checkpoints if (row["boot"], row["begin_seq"]) >= bases[row["namesrv"]]]
     return Recorded({**found, "name_server_boot": boots, "complete_checkpoint": wanted}, bases)
 
@@ -70,14 +60,14 @@ def recorded(
 def recorded_everything(tables: AnswerTables, namesrv: str) -> Mapping[str, Sequence[Row]]:
     """All that was recorded at a name server: of checkpoints those from which the state is known."""
     args = {"name": None, "namesrv": namesrv, "since": 0, "until": _FOR_EVER}
-    queries = ("name_server_boot", "complete_checkpoint", *_TIMES, *_STATE, *_SETTINGS)
+    queries = ("name_server_boot", "complete_checkpoint", *_TIMES, *RECORDED)
     return {query: tables.ask(query, args).rows for query in queries}
 
 
 def recorded_for_why(
     tables: AnswerTables, topic: str, since: int, until: int, namesrv: str | None = None
 ) -> Recorded:
-    """What was recorded about a topic, with periods of name servers and failed requests."""
+    """The records about a topic, with periods of name servers and failed requests."""
     found = recorded(tables, topic, since, until, namesrv)
     periods = tables.ask("name_server_period", {"namesrv": namesrv}).rows
     args = {"topic": topic, "namesrv": namesrv, "since": since - HOUR_MS, "until": until}

@@ -13,6 +13,7 @@ __all__ = [
     "held_rows",
     "knowledge",
     "route_rows",
+    "uncertain_until",
 ]
 
 KNOWN = "known"
@@ -46,6 +47,13 @@ def knowledge(tables: AnswerTables, at: int, namesrv: str | None = None) -> Sequ
         namesrv, knowledge (known, unknown, not known yet, before the journal or stopped), knows_up_to.
     """
     return tables.ask("knowledge", {"at": at, "namesrv": namesrv}).rows
+
+
+def uncertain_until(tables: AnswerTables, at: int, namesrv: str | None = None) -> int | None:
+    """The end of the last window of an observed change around an instant; None if it is in no window."""
+    (row,) = tables.ask("uncertain_until", {"at": at, "namesrv": namesrv}).rows
+    until: int | None = row["until_ts"]
+    return until
 
 
 def route_rows(tables: AnswerTables, topic: str, at: int, namesrv: str | None = None) -> list[RouteRows]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from namekeeper.pipeline.checks.rules import CONCERNS, RULES, Check, Level
 from namekeeper.pipeline.gold.histories import HISTORIES, TIMELINE
-from namekeeper.pipeline.gold.history import History
+from namekeeper.pipeline.gold.history import HistoryTable
 from namekeeper.pipeline.gold.plan import DAY_MS, FOREVER
 from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.gold.tables import GOLD
@@ -112,7 +112,7 @@ def _unique(table: Table) -> Check:
     )
 
 
-def _apart(history: History) -> Check:
+def _apart(history: HistoryTable) -> Check:
     """Check that the intervals of a key don't overlap, are not empty, and only the last one is open."""
     table = history.table.name
     key = _list((*history.scope, *history.key))

@@ -19,7 +19,7 @@ class Check(NamedTuple):
     name: str
     level: Level
     meaning: str
-    """What a row of the query means."""
+    """The meaning of a row of the query."""
     sql: str
     tables: tuple[str, ...]
     """Tables that it reads."""

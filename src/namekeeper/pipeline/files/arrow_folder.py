@@ -3,13 +3,16 @@
 import io
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import IO
 
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
-from namekeeper.pipeline.files.file import File, read_limited
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.file import File, Versioned, read_limited
+from namekeeper.pipeline.files.object_store import ConditionalWrites, open_object_store
 
 __all__ = ["ArrowFolder"]
 
@@ -24,10 +27,25 @@ _HADOOP_NAMES = {"s3": "s3a"}
 class ArrowFolder:
     """A folder of a file system that pyarrow knows: S3, GCS, HDFS and others."""
 
-    def __init__(self, uri: str, filesystem: FileSystem, path: str) -> None:
+    def __init__(
+        self,
+        uri: str,
+        filesystem: FileSystem,
+        path: str,
+        conditional: Callable[[str, FileSystem, str], ConditionalWrites] | None = None,
+    ) -> None:
+        """Take a folder that need not be there.
+
+        Args:
+            uri: As the user wrote it.
+            filesystem: Where it is.
+            path: Its path there.
+            conditional: Opens it for conditional writes, which pyarrow does not have; None: by its kind.
+        """
         self.uri = uri
         self.filesystem = filesystem
         self.path = path.rstrip("/")
+        self._open_conditional = conditional or _conditional_writes
 
     def exists(self) -> bool:
         """Whether it is there; on an object store: whether anything is in it."""
@@ -58,21 +76,23 @@ class ArrowFolder:
         return stream
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Create a file, or return False because there is one of this name.
+        """Create a file atomically, or return False because there is one of this name."""
+        return self._conditional.put_new(path, data)
 
-        Two callers at the same time may both succeed; the lease of the warehouse prevents that.
-        """
-        if self.filesystem.get_file_info(self._absolute(path)).type != FileType.NotFound:
-            return False
-        self.put(path, data)
-        return True
+    def read_versioned(self, path: str) -> Versioned | None:
+        """Content and version of a small file; None if it is not there."""
+        return self._conditional.read_versioned(path)
+
+    def put_if_unchanged(self, path: str, data: bytes, version: object) -> bool:
+        """Replace a file atomically, or return False because it has another version or is gone."""
+        return self._conditional.put_if_unchanged(path, data, version)
 
     def put(self, path: str, data: bytes) -> None:
         """Create or replace a file, whole."""
         self.put_stream(path, io.BytesIO(data))
 
     def put_stream(self, path: str, source: IO[bytes]) -> int:
-        """The same with what a stream gives; a rename, or the end of an upload, makes it whole."""
+        """Write the bytes of a stream to a file; a rename, or the end of an upload, makes it whole."""
         target = self._absolute(path)
         parent, _, name = target.rpartition("/")
         is_store = self.filesystem.type_name in _OBJECT_STORES
@@ -103,5 +123,18 @@ class ArrowFolder:
         uri = f"{_HADOOP_NAMES.get(scheme, scheme)}{colon}{rest}".split("?", 1)[0].rstrip("/")
         return f"{uri}/{path}" if path else uri
 
+    @cached_property
+    def _conditional(self) -> ConditionalWrites:
+        return self._open_conditional(self.uri, self.filesystem, self.path)
+
     def _absolute(self, path: str) -> str:
         return f"{self.path}/{path}" if path else self.path
+
+
+def _conditional_writes(uri: str, filesystem: FileSystem, path: str) -> ConditionalWrites:
+    if filesystem.type_name not in _OBJECT_STORES:
+        raise WarehouseError(
+            f"{uri} can't be written safely: this file system has no conditional writes that Python can use;"
+            " keep the warehouse in an object store (S3, GCS, ABFS) or in a mounted folder"
+        )
+    return open_object_store(uri, path, getattr(filesystem, "region", None))

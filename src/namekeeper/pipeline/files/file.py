@@ -3,7 +3,7 @@
 import errno
 from typing import IO, NamedTuple
 
-__all__ = ["READ_BYTES", "File", "read_limited"]
+__all__ = ["READ_BYTES", "File", "Versioned", "read_limited"]
 
 READ_BYTES = 256 << 20
 """Largest manifest or ledger: of a warehouse with a million data files or boots it has less."""
@@ -18,6 +18,14 @@ class File(NamedTuple):
     """Bytes; None: not asked for."""
     modified_ms: int | None = None
     """When it was last changed, ms since 1970; None: not asked for, or not known."""
+
+
+class Versioned(NamedTuple):
+    """The content of a file, and what tells it from every other content that the file may have."""
+
+    data: bytes
+    version: object
+    """For `put_if_unchanged` of the same folder."""
 
 
 def read_limited(stream: IO[bytes], path: str) -> bytes:

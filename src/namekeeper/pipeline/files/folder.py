@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.files.object_store import ConditionalWrites
 
 __all__ = ["Folder", "glob_escaped", "open_folder"]
 
@@ -21,12 +22,12 @@ _ARROW_NAMES = {"s3a": "s3", "s3n": "s3"}
 """Scheme of Hadoop -> the same scheme for pyarrow."""
 
 
-class Folder(Protocol):
+class Folder(ConditionalWrites, Protocol):
     """The interface of a folder; paths are relative to it, with `/`."""
 
     uri: str
     path: str
-    """Its path within its file system."""
+    """Path of the folder within its file system."""
 
     def exists(self) -> bool:
         """Whether it is there and is a folder."""
@@ -58,14 +59,11 @@ class Folder(Protocol):
             OSError: It is no regular file.
         """
 
-    def put_new(self, path: str, data: bytes) -> bool:
-        """Create a file whole, or return False because there is one of this name."""
-
     def put(self, path: str, data: bytes) -> None:
         """Create or replace a file, whole."""
 
     def put_stream(self, path: str, source: IO[bytes]) -> int:
-        """The same with what a stream gives; returns the number of bytes."""
+        """Write the bytes of a stream to a file; returns the number of bytes."""
 
     def delete(self, path: str) -> None:
         """Delete a file or a folder with all that is in it, if it is there."""

@@ -1,17 +1,18 @@
 """A folder of this machine; written files are on disk before the call returns."""
 
 import errno
+import fcntl
 import io
 import os
 import shutil
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO
 
-from namekeeper.pipeline.files.file import File, read_limited
+from namekeeper.pipeline.files.file import File, Versioned, read_limited
 
 __all__ = ["LocalFolder"]
 
@@ -65,20 +66,38 @@ class LocalFolder:
         except OSError as error:
             if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}:
                 raise
-            if target.exists():  # no hard links here: the warehouse's lock has to suffice
-                return False
-            temporary.replace(target)
+            with _locked(target.parent):  # no hard links here
+                if target.exists():
+                    return False
+                temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
         _sync_folder(target.parent)
         return True
+
+    def read_versioned(self, path: str) -> Versioned | None:
+        """Content and version of a small file; the content is its version here."""
+        try:
+            data = self.read(path)
+        except FileNotFoundError:
+            return None
+        return Versioned(data, data)
+
+    def put_if_unchanged(self, path: str, data: bytes, version: object) -> bool:
+        """Replace a file atomically, or return False because it has another version or is gone."""
+        with _locked(Path(self._absolute(path)).parent):
+            found = self.read_versioned(path)
+            if found is None or found.version != version:
+                return False
+            self.put(path, data)
+            return True
 
     def put(self, path: str, data: bytes) -> None:
         """Create or replace a file, whole and on disk."""
         self.put_stream(path, io.BytesIO(data))
 
     def put_stream(self, path: str, source: IO[bytes]) -> int:
-        """The same with what a stream gives."""
+        """Write the bytes of a stream to a file."""
         target = Path(self._absolute(path))
         temporary = self._written(path, source)
         size = temporary.stat().st_size
@@ -134,6 +153,21 @@ class LocalFolder:
                 except FileNotFoundError:
                     continue  # deleted meanwhile
                 yield File(prefix + entry.name, found.st_size, int(found.st_mtime * 1_000))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other callers of this function out of a folder; one that is not there needs no lock."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _sync_folder(folder: Path) -> None:

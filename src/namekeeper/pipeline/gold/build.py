@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.gold.concurrency import run_concurrently, run_in_background
@@ -70,6 +70,10 @@ class _SparkEngine(SparkViews, Engine):
     def is_there(self, table: Table) -> bool:
         """Whether anything was ever written to a table."""
         return self._transaction.is_there(table)
+
+    def kept(self, rows: DataFrame) -> DataFrame:
+        """The rows of a query, computed now and kept until the run ends."""
+        return self._transaction.keep(rows)
 
     def show_facts(self, ranges: Sequence[RecomputeRange]) -> None:
         """Name every fact table. Tables of changes are read within the ranges only."""

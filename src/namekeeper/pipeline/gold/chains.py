@@ -6,15 +6,36 @@ from typing import Any
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.graph import Chain
 from namekeeper.pipeline.gold.sql_file import View
+from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
-from namekeeper.pipeline.gold.topics import STARTS_A_RUN, runs_start_at
 
-__all__ = ["make_chain"]
+__all__ = ["STARTS_A_RUN", "make_chain", "runs_start_at"]
 
 _OLD = "old_"
 """Prefix of a table as earlier runs left it."""
 _AFFECTED = "affected_partition_"
 """Prefix of the view that says which partitions of a table are written again."""
+
+
+STARTS_A_RUN = "{starts_a_run}"
+"""The placeholder in `topic_recorded` for the condition that a checkpoint starts a run."""
+_MANY_CHECKPOINTS = 64
+"""With more checkpoints than this there is no condition; then only the join with checkpoint_run selects."""
+
+
+def runs_start_at(views: Views) -> str:
+    """The condition: the checkpoint of a row starts a run.
+
+    Args:
+        views: Has `checkpoint_run_start`.
+    """
+    return _is_one_of(sorted(row["checkpoint"] for row in views.rows("checkpoint_run_start")))
+
+
+def _is_one_of(checkpoints: Sequence[int]) -> str:
+    if len(checkpoints) > _MANY_CHECKPOINTS:
+        return "checkpoint IS NOT NULL"
+    return " OR ".join(f"checkpoint = {checkpoint}" for checkpoint in checkpoints) or "false"
 
 
 def make_chain(

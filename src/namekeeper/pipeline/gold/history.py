@@ -10,14 +10,14 @@ from namekeeper.pipeline.gold.sql_file import View, parse_view
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.table import Table, names_in
 
-__all__ = ["History", "computed_view", "replaced_view", "update_views"]
+__all__ = ["HistoryTable", "computed_view", "replaced_view", "update_views"]
 
 
 _SPAN = ("span", "span_to_ts", "span_ended_by", "to_boot", "to_position")
 """Columns of `known_position` with the checkpoint from which the state is known, and the end of this span."""
 
 
-class History(NamedTuple):
+class HistoryTable(NamedTuple):
     """A slowly changing dimension of type 2."""
 
     table: Table
@@ -31,9 +31,9 @@ class History(NamedTuple):
     """Columns that the record that ended a row adds."""
     scope: tuple[str, ...] = ("namesrv",)
     """Key of the recompute ranges: the name server; empty if they are common to all name servers."""
-    began: tuple[str, ...] = ("from_boot", "from_seq", "from_cause", "from_peer")
-    """Columns with the evidence of its begin."""
-    ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer")
+    began: tuple[str, ...] = ("from_boot", "from_seq", "from_cause", "from_peer", "from_window_ms")
+    """Columns with the evidence of its start."""
+    ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer", "to_window_ms")
     """Columns with the evidence of its end."""
     checkpoint_run: str | None = None
     """View of the runs of checkpoints with equal rows; None: every checkpoint counts."""
@@ -43,6 +43,8 @@ class History(NamedTuple):
     """Table of the recompute ranges."""
     kept: str = "kept_range"
     """Table of the kept ranges."""
+    certain_to: str = "valid_to"
+    """The time until which a row held for certain, in SQL: a row that held too short is left out."""
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -50,7 +52,7 @@ class History(NamedTuple):
         return (*self.ended, *self.closing)
 
 
-def computed_view(history: History, phase: str) -> View:
+def computed_view(history: HistoryTable, phase: str) -> View:
     """`computed_TABLE`: rows made from the records within the recompute ranges."""
     own = (*history.key, *history.values, *history.closing)
     return _view(
@@ -69,13 +71,22 @@ def computed_view(history: History, phase: str) -> View:
         ),
         same_values=_same_values(history, "lag"),
         last_ends=_last_ends(
-            ("valid_to", "ended_by", "end_boot", "end_position", "to_cause", "to_peer", *history.closing)
+            (
+                "valid_to",
+                "ended_by",
+                "end_boot",
+                "end_position",
+                "to_cause",
+                "to_peer",
+                "to_window_ms",
+                *history.closing,
+            )
         ),
         closing_names="".join(f", {name}" for name in history.closing),
     )
 
 
-def update_views(history: History, phase: str, *, is_first: bool = False) -> list[View]:
+def update_views(history: HistoryTable, phase: str, *, is_first: bool = False) -> list[View]:
     """The views that make `new_TABLE`, the rows to write, from `computed_TABLE` and the rows of earlier runs.
 
     Args:
@@ -107,7 +118,7 @@ def replaced_view(table: Table, phase: str) -> View:
     )
 
 
-def _table_view(template: str, name: str, phase: str, history: History) -> View:
+def _table_view(template: str, name: str, phase: str, history: HistoryTable) -> View:
     """A view that joins computed rows with those of earlier runs."""
     own = (*history.scope, *history.key, *history.values)
     columns = tuple(names_in(history.table))
@@ -134,6 +145,7 @@ def _table_view(template: str, name: str, phase: str, history: History) -> View:
         same_values=_same_values(history, "lag"),
         next_values=_same_values(history, "lead"),
         last_ends=_last_ends(("valid_to", *history.ends)),
+        certain_to=history.certain_to,
     )
 
 
@@ -141,7 +153,7 @@ def _view(template: str, name: str, phase: str, **values: str) -> View:
     return parse_view(name, phase, sql_text(template).format(**values))
 
 
-def _span_columns(history: History) -> dict[str, str]:
+def _span_columns(history: HistoryTable) -> dict[str, str]:
     """The span of a record: until the next checkpoint, or as long as checkpoints have equal rows."""
     if history.checkpoint_run is None:
         return {
@@ -162,11 +174,11 @@ def _span_columns(history: History) -> dict[str, str]:
     }
 
 
-def _same_scope(history: History, alias: str) -> str:
+def _same_scope(history: HistoryTable, alias: str) -> str:
     return "".join(f"{alias}.`{name}` = o.`{name}` AND" for name in history.scope)
 
 
-def _same_values(history: History, neighbour: str) -> str:
+def _same_values(history: HistoryTable, neighbour: str) -> str:
     """Condition: the neighbour of a period, `lag` or `lead`, has the same values."""
     return "\n        ".join(
         f"AND {neighbour}(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values
@@ -180,7 +192,7 @@ def _last_ends(names: tuple[str, ...]) -> str:
     )
 
 
-def _began_before_range(history: History) -> str:
+def _began_before_range(history: HistoryTable) -> str:
     """Condition: the record that began a row lies before the range; for a drift always true."""
     if "from_seq" not in history.began:
         return "true"
@@ -188,12 +200,12 @@ def _began_before_range(history: History) -> str:
 
 
 def _began_in_kept_range(name: str) -> str:
-    """The begin of a row's part in a kept range: for a cut row, the checkpoint after the cut."""
+    """The start of a row's part in a kept range: for a cut row, the checkpoint after the cut."""
     other = f" ELSE u.{name}" if name in {"from_boot", "from_seq"} else ""
     return f"CASE WHEN o.valid_from >= u.from_ts THEN o.`{name}`{other} END AS `{name}`"
 
 
-def _ended_in_kept_range(name: str, history: History) -> str:
+def _ended_in_kept_range(name: str, history: HistoryTable) -> str:
     """The end of a row's part in a kept range: a cut row ends at the checkpoint after the range.
 
     Mostly an equal row goes on there. Not if an earlier run knew nothing after this checkpoint.

@@ -63,7 +63,7 @@ class RecomputeRange(NamedTuple):
 
 
 class KeptRange(NamedTuple):
-    """A range of one name server between recompute ranges, with the checkpoint at its begin."""
+    """A range of one name server between recompute ranges, with the checkpoint at its start."""
 
     namesrv: str
     from_ts: int

@@ -20,8 +20,8 @@ a test compares. -->
 `namekeeper pipeline run` makes them from journals. Facts are what the journals say, row by row;
 gold is made from the facts by SQL: the state of name servers, brokers and topics over time.
 
-How to read them: [ask your own question](../howto/ask-your-own-question.md). What the records say of
-which facts are made: [the journal](journal.md).
+How to read them: [ask your own question](../howto/ask-your-own-question.md). The facts come from records,
+whose fields another page explains: [the journal](journal.md).
 
 ## What holds for all of them
 
@@ -40,6 +40,11 @@ which facts are made: [the journal](journal.md).
   `unknown` from the last change before the loss to the next complete checkpoint, and no history has
   a row of that name server in this time. After a crash it is `unknown` from when the server noted
   last that it ran, which it does each second.
+- **Windows.** Of a name server that `namekeeper observe` follows, a change is known to lie between two
+  answers. Times are those of the later answer. The change happened up to `window_ms`, `from_window_ms` or
+  `to_window_ms` before that; null means that the time is exact. `uncertain_ms` of a broker or topic is the
+  time within windows that end one of its states: that much of a state may belong to the next one. If
+  several name servers decide about a state, the window is that of the record that ended it.
 - **Not known yet** is what is later than `name_server_session.knows_up_to` of the newest boot.
 - **Days** are those of the warehouse's time zone, which is fixed when it is made.
 - **Partitions.** Histories are partitioned by `valid_to_day`, open rows in one of their own; tables
@@ -50,16 +55,16 @@ which facts are made: [the journal](journal.md).
 
 ## How they are computed
 
-- A *witness* for a broker is a name server that is up and known, has seen the cluster within 7
-  days, and has had a registration of this broker in this boot or been up for 120 s. A broker is up
-  if any witness has it registered, down if there are witnesses and none has, and unknown without a
-  witness: the restart of a name server is no outage of brokers.
+- A *witness* for a broker is a name server that is up and known, and has seen the cluster within 7
+  days. In this boot it has had a registration of this broker, or has been up for 120 s. A broker is
+  up if any witness has it registered, down if there are witnesses and none has, and unknown without
+  a witness. So the restart of a name server is no outage of brokers.
 - A broker, or a topic whose brokers went, is forgotten 7 days after its last registration ended. A topic
   that was deleted is forgotten at once.
-- Differences between name servers are computed on corrected time: `name_server_clock_daily` says
-  how far each clock was off, by the median over changed registrations that several name servers saw
-  in sessions that went on; with fewer than 5 of them a clock counts as right. Differences under 5 s
-  are propagation, and are not listed as drift.
+- Differences between name servers are computed on corrected time. `name_server_clock_daily` has the
+  error of each clock: the median over changed registrations that several name servers saw in sessions
+  that went on. With fewer than 5 of them a clock counts as correct. Differences under 5 s are
+  propagation, and are not listed as drift.
 """
 
 

@@ -50,7 +50,7 @@ class View(NamedTuple):
     writes: str | None = None
     """Table that gets its rows."""
     collected: str | None = None
-    """What Python does with its rows."""
+    """The use that Python makes of its rows."""
     filled_from: str | None = None
     """View whose rows Python writes into the query."""
 

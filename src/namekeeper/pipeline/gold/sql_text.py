@@ -11,7 +11,8 @@ which are replaced by the text of the fragment:
 Each line below the first gives a value: `$key` in the fragment becomes `namesrv, cluster`. A long value goes
 on in lines that are indented by two more. A comma after the name of the fragment stays after its text.
 
-Queries in `sql/template` have names in braces, which `history` fills with the columns of a table.
+Queries in `sql/template` have names in braces, which `history` fills with the columns of a table. In every
+query `row_columns` fills placeholders with the fields of a record.
 """
 
 import re
@@ -22,6 +23,7 @@ from importlib.resources.abc import Traversable
 from string import Template
 from typing import Any, Protocol
 
+from namekeeper.pipeline.row_columns import with_columns
 from namekeeper.pipeline.table import Table
 
 __all__ = ["FRAGMENT", "TEMPLATE", "Views", "body_of", "raw_text", "sql_names", "sql_text"]
@@ -71,7 +73,7 @@ def sql_text(name: str) -> str:
     Args:
         name: Of the file, without folder and ending.
     """
-    return _included(raw_text(name))
+    return with_columns(_included(raw_text(name)))
 
 
 def raw_text(name: str) -> str:

@@ -32,7 +32,7 @@ KNOWN_SPAN = Table(
         "boot bigint: Its boot.",
         "begin_seq bigint: The seq of checkpoint_begin.",
         "end_seq bigint: The seq of checkpoint_end.",
-        "from_ts bigint: Effective ms of the begin.",
+        "from_ts bigint: Effective ms of the start.",
     ),
 )
 
@@ -71,7 +71,8 @@ NAME_SERVER_SESSION = Table(
         "first_seq bigint: Smallest seq that is there.",
         "last_seq bigint: Position of its last record in the order.",
         "first_ts bigint: Effective ms of its first record.",
-        "ended_by string: stopped; crashed: there is a later boot, and no stop; running: as far as is known.",
+        "ended_by string: stopped; crashed: there is a later boot, and no stop; not observed: a period of"
+        " observation, and there is a later one; running: as far as is known.",
         "knows_up_to bigint: ts of its last record in the order: later than this nothing is known yet.",
         "losses bigint: Gaps in the order.",
         "lost_records bigint: Records that are missing for certain.",
@@ -87,9 +88,9 @@ NAME_SERVER_SESSION = Table(
 
 _BROKER_STATE_DAILY = Table(
     "broker_state_daily",
-    "What is known of each broker from when to when, cut at midnight: up if any witness has it registered,"
-    " down if none has, unregistered if none has because it asked for that, unknown without a witness. It is"
-    " forgotten 7 days after its last registration.",
+    "The states of each broker with their times, cut at midnight: up if any witness has it registered, down"
+    " if none has, unregistered if none has because it asked for that, unknown without a witness. The broker"
+    " is forgotten 7 days after its last registration.",
     "a state of a broker within a day",
     ("day", "cluster", "broker_name", "broker_id", "valid_from"),
     (
@@ -102,6 +103,8 @@ _BROKER_STATE_DAILY = Table(
             "began_at bigint: When the state began, also if that was on a day before; at most 7 days before"
             " this day began.",
             "witnesses bigint: Name servers that were witnesses, the largest number meanwhile.",
+            "uncertain_ms bigint: Time at its end in which the next state may have begun: the window of an"
+            " observer; null: none.",
         ),
     ),
 )
@@ -122,6 +125,8 @@ _BROKER_AVAILABILITY_DAILY = Table(
             "outages bigint: Times down that began on this day.",
             "longest_outage_ms bigint: The longest time down within this day.",
             "witnesses bigint: Name servers that were witnesses, the largest number.",
+            "uncertain_ms bigint: Part of up_ms and down_ms that may belong to the other: time within windows"
+            " of observed name servers; null: none.",
         ),
     ),
 )
@@ -193,13 +198,15 @@ _TOPIC_AVAILABILITY_DAILY = Table(
             " always could at each of them, or an earlier version made the row.",
             "worst_ms bigint: How long it could not be written to there, though it was expected; null: an"
             " earlier version made the row.",
+            "uncertain_ms bigint: Part of writable_ms, unwritable_ms and no_route_ms that may belong to"
+            " another of them: time within windows of observed name servers; null: none.",
         ),
     ),
 )
 
 _CAPACITY_DAILY = Table(
     "capacity_daily",
-    "What each broker name had at the end of each day, or when it was last known on that day.",
+    "The topics and queues of each broker name at the end of a day, or when it was last known on that day.",
     "a broker name at a name server and day",
     ("day", "namesrv", "broker_name"),
     (
@@ -210,8 +217,8 @@ _CAPACITY_DAILY = Table(
             "broker_name string: Broker name.",
             "at_ts bigint: The time of this row, ms.",
             "topics bigint: Its topics.",
-            "read_queues bigint: Read queues of all of them.",
-            "write_queues bigint: Write queues of all of them.",
+            "read_queues bigint: Read queues of all its topics.",
+            "write_queues bigint: Write queues of all its topics.",
             "writable_topics bigint: Topics with permission and queues to write to, under a master.",
             "body_bytes bigint: The largest registration of the day, on the wire; null: not known.",
             "frame_used double: body_bytes as a share of the 16 MiB that a frame may have.",
@@ -221,7 +228,7 @@ _CAPACITY_DAILY = Table(
 
 _CHANGE_LOG = Table(
     "change_log",
-    "What was changed, when and by whom; also in time that is otherwise unknown.",
+    "The changes, with their times and peers; also in time that is otherwise unknown.",
     "a record, and a broker name of it",
     ("namesrv", "boot", "seq"),
     (
@@ -244,6 +251,8 @@ _CHANGE_LOG = Table(
             "topic string: Topic; null: none or several are changed.",
             "items int: How many rows or properties were changed.",
             "detail string: More about the change, as text.",
+            "window_ms bigint: It happened up to this long before at_ts: an observer recorded it; null:"
+            " exact.",
         ),
     ),
 )
@@ -267,7 +276,7 @@ _NAME_SERVER_CLOCK_DAILY = Table(
 _PROPAGATION_LAG = Table(
     "propagation_lag",
     "How long it took until the name servers that took part knew of a change of a registered broker's topics."
-    " What takes 120 s or more is no propagation but drift.",
+    " A difference of 120 s or more is no propagation but drift.",
     "a data version of a broker",
     ("day", "cluster", "broker_addr", "data_version"),
     (
@@ -327,9 +336,9 @@ _TOPIC_OUTAGE_DAILY = Table(
 
 INCIDENT = Table(
     "incident",
-    "What went wrong, why, and what it cost. Failures of one kind that begin within 30 s of each other in a"
-    " cluster are one incident. Each time that a name server is down is an incident of its own. A topic that"
-    " can't be written to belongs to the failure that took its last row to write to: the session of a"
+    "The failures, their causes and their cost. Failures of one kind that begin within 30 s of each other in"
+    " a cluster are one incident. Each time that a name server is down is an incident of its own. A topic"
+    " that can't be written to belongs to the failure that took its last row to write to: the session of a"
     " master, a wiped permission, or the only name server that had it. Without such a failure the topic is an"
     " incident of its own. A topic that can be written to within 30 s of its first registration was starting:"
     " that is no incident.",
@@ -364,6 +373,8 @@ INCIDENT = Table(
         " version made the row.",
         "closed_by string: If cause is channel_closed, who closed the connection: peer, reset, idle, limit,"
         " protocol_error, tls, front or server; null: not known.",
+        "from_window_ms bigint: It began up to this long before from_ts: an observer recorded that; null:"
+        " exact.",
     ),
 )
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.session_settings import suited_to_views
+from namekeeper.pipeline.store.kept_rows import in_this_process
 from namekeeper.pipeline.store.table_store import TableReader
 from namekeeper.pipeline.table import Table
 
@@ -51,8 +52,11 @@ class SparkViews(Views):
         """Give a query a name."""
         used = {key: args[key] for key in _PARAMETER.findall(_COMMENT.sub("", sql))}
         rows = self.spark.sql(sql, args=used)
-        # Spark does not recognise a cached query that contains a WITH; a checkpoint has no query any more.
-        self.view(name, rows.localCheckpoint(eager=True) if keep else rows)
+        self.view(name, self.kept(rows) if keep else rows)
+
+    def kept(self, rows: DataFrame) -> DataFrame:
+        """The rows of a query, computed now and kept."""
+        return in_this_process(rows)
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table of values."""

@@ -3,8 +3,9 @@
 Lines are parsed once, into a staging folder by kind; every later step reads that folder. Most segments are
 clean: complete, without cut changes, without overlap. Their rows are written directly; the others need
 `repair`. If a large batch has no damaged segment, the staged files themselves become part of the tables whose
-rows are the records. A large batch of compressed segments is first read as if every file were whole and every
-line could be parsed; if one is not, all are read again, slower, and each line is compared with its checksum.
+rows are the records. The first reading of a large batch of compressed segments assumes that every file is
+whole and every line can be parsed. If one is not, a second, slower reading compares each line of all files
+with its checksum.
 """
 
 import uuid

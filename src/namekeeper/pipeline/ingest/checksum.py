@@ -4,7 +4,7 @@ __all__ = ["damage_of"]
 
 _BEGIN = b',"crc":"'
 _LENGTH = len(b',"crc":"01234567"}')
-"""Of the end of a line; see `checksum` in the contract."""
+"""Length of the end of a line; see `checksum` in the contract."""
 
 
 def damage_of(line: str) -> str:

@@ -97,7 +97,7 @@ def last_ts_of(folder: Folder, segment: Segment) -> int:
 def _ts(line: bytes) -> int:
     try:
         return int(json.loads(line)["ts"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.contract import KINDS
+from namekeeper.pipeline.contract import ENVELOPE, KINDS, Member
 from namekeeper.pipeline.schema import EVENTS, FACTS, KINDS_OF, LOAD_ID
 from namekeeper.pipeline.table import Column, Table
 
@@ -17,30 +17,14 @@ UUID8 = "left(substring_index(file, '-', -4), 8)"
 _OF_ALL = {"place": "coalesce(checkpoint, seq)", "uuid8": UUID8}
 """Columns of any table that are not just the member of that name."""
 
-_EXPLODED = {
-    "topic_row": "explode(rows) AS _row",
-    "lookup_hour": "explode(lookups) AS _row",
-    "config": "explode(properties) AS (_name, _value)",
-}
-"""Tables in which one record makes several rows."""
-
-_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "topic_row": {
-        "topic": "get(_row, 0)",
-        "read_queue_nums": "try_cast(get(_row, 1) AS int)",
-        "write_queue_nums": "try_cast(get(_row, 2) AS int)",
-        "perm": "try_cast(get(_row, 3) AS int)",
-        "topic_sys_flag": "try_cast(get(_row, 4) AS int)",
-        "gone": "size(_row) = 1",
-    },
-    "lookup_hour": {"topic": "get(_row, 0)", "count": "cast(get(_row, 1) AS bigint)"},
-    "config": {"property": "_name", "value": "_value"},
+_DERIVED: Mapping[str, Mapping[str, str]] = {
+    "topic_row": {"gone": "size(_row) = 1"},
     "cluster_row": {"gone": "size(coalesce(broker_names, array())) = 0"},
     "filter_servers": {"gone": "size(coalesce(filter_servers, array())) = 0"},
     "kv": {"value": "if(coalesce(gone, false), null, coalesce(value, ''))"},
     "broker_group": {"cluster": "coalesce(cluster, '')"},
 }
-"""The same for single tables."""
+"""Table -> its own expressions, column by column."""
 
 _DEFAULTS = {
     "boolean": "false",
@@ -49,15 +33,12 @@ _DEFAULTS = {
     "array<bigint>": "array()",
     "map<string,string>": "map()",
 }
-"""Default of a missing member, by type; a string is null. See the contract."""
+"""Default of a missing member, by type; a string is null, and so is what the contract says can be null."""
 
 SAME_AS_RECORDS: Mapping[str, tuple[str, ...]] = {
     name: KINDS_OF.get(name, ()) for name in (EVENTS.name, "broker_minute", "unknown_topic_minute")
 }
 """Large tables in which a record is one row of its own members -> kinds of these records; (): every kind."""
-
-_NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_alive_ts", "previous_boot", "previous_seq"}
-"""Members without a default: a missing one is null."""
 
 
 def facts_of(table: Table, records: DataFrame, load_id: int) -> DataFrame:
@@ -68,8 +49,10 @@ def facts_of(table: Table, records: DataFrame, load_id: int) -> DataFrame:
         records: Those records, with the column `file` beside their members.
         load_id: The run.
     """
-    if table.name in _EXPLODED:
-        records = records.selectExpr("*", _EXPLODED[table.name])
+    for name, member in _members_of(table).items():
+        if member.rows:
+            entries = "(_name, _value)" if member.type.startswith("map") else "_row"
+            records = records.selectExpr("*", f"explode({name}) AS {entries}")
     return records.selectExpr(
         *(f"{_value(table, column, load_id)} AS `{column.name}`" for column in table.columns)
     )
@@ -91,11 +74,12 @@ def as_rows(records: DataFrame, load_id: int) -> DataFrame:
 def _value(table: Table, column: Column, load_id: int) -> str:
     if column == LOAD_ID:
         return f"cast({load_id} AS bigint)"
-    own = {**_OF_ALL, **_COLUMNS.get(table.name, {})}
+    own = {**_OF_ALL, **_in_rows(table), **_DERIVED.get(table.name, {})}
     if column.name in own:
         return own[column.name]
     default = _DEFAULTS.get(column.type)
-    if default is None or column.name in _NULLABLE:
+    member = {**ENVELOPE, **_members_of(table)}.get(column.name)
+    if default is None or member is None or member.null is not None:
         return f"`{column.name}`"
     value = f"coalesce(`{column.name}`, {default})"
     kinds = KINDS_OF.get(table.name, ())
@@ -104,3 +88,21 @@ def _value(table: Table, column: Column, load_id: int) -> str:
         return value
     # A kind without such a member has null, not the default.
     return f"if(kind IN ({', '.join(map(repr, having))}), {value}, null)"
+
+
+def _members_of(table: Table) -> Mapping[str, Member]:
+    return {name: member for kind in KINDS_OF.get(table.name, ()) for name, member in KINDS[kind].items()}
+
+
+def _in_rows(table: Table) -> Mapping[str, str]:
+    """Values of the columns that are members of a row in a record: of a list of texts, or of an entry."""
+    found: dict[str, str] = {}
+    for member in _members_of(table).values():
+        if member.rows and member.type.startswith("map"):
+            found |= dict(zip(member.rows, ("_name", "_value"), strict=True))
+        elif member.rows:
+            found |= {
+                name: f"try_cast(get(_row, {at}) AS {each.sql_type})" if each.unit else f"get(_row, {at})"
+                for at, (name, each) in enumerate(member.rows.items())
+            }
+    return found

@@ -2,7 +2,8 @@
 
 A boot of a journal is identified by (namesrv, uuid8, boot). A segment is in the warehouse if the ranges of
 its boot cover it, whatever its file name is and however it was cut, compressed or shipped. A segment that
-could not be read completely adds no range; its size is kept, so that a better copy is read later.
+could not be read completely adds no range. The ledger keeps its size, so that a later run reads a better
+copy.
 """
 
 from bisect import bisect_right
@@ -183,7 +184,7 @@ class Ledger(NamedTuple):
 
 
 def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The same numbers in as few ranges as possible, in order."""
+    """The numbers of all ranges in as few ranges as possible, in order."""
     result: list[Range] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:

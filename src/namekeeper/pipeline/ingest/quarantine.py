@@ -34,7 +34,7 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
 
     Args:
         folder: The folder of the file.
-        segment: What its name promises.
+        segment: The identity and the range of records that its name states.
         count: The counts of what was read from it.
     """
     read = count.records + count.rejected

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.contract import ENVELOPE, KINDS, VERSION, Member, read_schema
+from namekeeper.pipeline.contract import ENVELOPE, KINDS, UNITS, VERSION, Member, read_schema
 from namekeeper.pipeline.ingest.checksum import damage_of
 from namekeeper.pipeline.ingest.segment_lines import LINE_BYTES
 from namekeeper.pipeline.ingest.segments import END_LENGTH
@@ -49,19 +49,7 @@ _READING_DAMAGED: Mapping[str, str] = {
 }
 
 _FREQUENT = {"broker_minute", "topic_queues", "lookup_hour", "broker_live"}
-_TIMES = ("ts", "minute", "hour", "last_seen")
-_SHAPES: Mapping[str, str] = {
-    # Spelled out, because it is checked for each topic of a checkpoint, and a list of the four numbers would
-    # be slow.
-    "topic_queues": """exists({of}rows, row ->
-        row IS NULL OR get(row, 0) IS NULL OR size(row) NOT IN (1, 5)
-        OR (size(row) = 5 AND (try_cast(get(row, 1) AS int) IS NULL OR try_cast(get(row, 2) AS int) IS NULL
-        OR try_cast(get(row, 3) AS int) IS NULL OR try_cast(get(row, 4) AS int) IS NULL)))""",
-    "lookup_hour": """exists({of}lookups, row ->
-        row IS NULL OR size(row) <> 2 OR get(row, 0) IS NULL OR try_cast(get(row, 1) AS bigint) IS NULL)""",
-}
-"""Kind -> condition under which its rows of text contradict the contract; `{of}` is the prefix of a
-member."""
+_TIMES = [name for name, unit in UNITS.items() if unit == "ms since 1970"]
 
 
 def record_columns() -> list[str]:
@@ -182,7 +170,7 @@ def _fitness(of: str = "") -> str:
 
 
 def _unfit(of: str = "") -> str:
-    """The same for a line that could be parsed."""
+    """SQL for the reason why a line that could be parsed is rejected; null if it is not."""
     return (
         f"CASE WHEN {of}v IS NULL OR {of}v <> {VERSION} THEN 'unknown_version'"
         f" WHEN {' OR '.join(_malformed(of))} THEN 'malformed' END"
@@ -194,18 +182,37 @@ def _malformed(of: str) -> Iterator[str]:
     yield from _missing(ENVELOPE, of)
     for name in ("seq", "change", "boot"):
         yield f"{of}{name} < 1"
+    yield f"{of}window_ms NOT BETWEEN 0 AND {of}ts"
     yield f"{of}change > {of}seq OR {of}up_ms < 0 OR {of}checkpoint NOT BETWEEN 1 AND {of}seq"
     for name in ("boot", *_TIMES):
         yield f"{of}{name} NOT BETWEEN 0 AND {_LATEST_MS}"
     # The comparisons are made one after the other for each row, so the most frequent kinds come first.
     kinds = sorted(KINDS, key=lambda kind: kind not in _FREQUENT)
-    cases = (
-        (kind, [*_missing(KINDS[kind], of), *([_SHAPES[kind].format(of=of)] if kind in _SHAPES else [])])
-        for kind in kinds
-    )
+    cases = ((kind, [*_missing(KINDS[kind], of), *_misshapen(KINDS[kind], of)]) for kind in kinds)
     whens = " ".join(f"WHEN '{kind}' THEN {' OR '.join(wrong)}" for kind, wrong in cases if wrong)
     yield f"CASE {of}kind {whens} ELSE false END"
 
 
 def _missing(members: Mapping[str, Member], of: str) -> Iterator[str]:
     return (f"{of}`{name}` IS NULL" for name, member in members.items() if member.required)
+
+
+def _misshapen(members: Mapping[str, Member], of: str) -> Iterator[str]:
+    """SQL conditions under which rows of text contradict the contract."""
+    for name, member in members.items():
+        if member.rows and member.type.startswith("array"):
+            size, first = len(member.rows), "row IS NULL OR get(row, 0) IS NULL"
+            # Spelled out, because it is checked for each topic of a checkpoint, and a list of the numbers
+            # would be slow.
+            numbers = " OR ".join(
+                f"try_cast(get(row, {at}) AS {each.sql_type}) IS NULL"
+                for at, each in enumerate(member.rows.values())
+                if each.unit
+            )
+            may_be_gone = any(each.null == "gone" for each in member.rows.values())
+            wrong = (
+                f"size(row) NOT IN (1, {size}) OR (size(row) = {size} AND ({numbers}))"
+                if may_be_gone
+                else f"size(row) <> {size} OR {numbers}"
+            )
+            yield f"exists({of}{name}, row -> {first} OR {wrong})"

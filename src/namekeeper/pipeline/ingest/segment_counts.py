@@ -61,7 +61,7 @@ class SegmentCount(NamedTuple):
         return sum(group.records for group in self.boots)
 
     def own(self, segment: Segment) -> "SegmentCount":
-        """The same without records of another name server or boot than that in the segment's name."""
+        """The counts without records of another name server or boot than that in the segment's name."""
         boots = tuple(group for group in self.boots if (group.namesrv, group.boot) == segment.boot_key[::2])
         return SegmentCount(boots, self.rejected)
 

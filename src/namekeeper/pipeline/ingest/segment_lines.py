@@ -9,7 +9,7 @@ from namekeeper.pipeline.ingest.segments import Segment
 __all__ = ["LINE_BYTES", "SegmentTooLargeError", "lines_in"]
 
 PIECE_BYTES = 32 << 20
-"""Of a longer line only the beginning is given; the records of a server are shorter."""
+"""Longest piece of a line: only the beginning of a longer line is given. Records of a server are shorter."""
 LINE_BYTES = 256 << 20
 """Spark reads no longer line either: a row of it has to fit into memory a few times."""
 SHORT_BYTES = 48

@@ -36,7 +36,7 @@ def sort_segments(segments: Sequence[Segment], counts: Mapping[str, SegmentCount
     Args:
         segments: The listed new segments.
         counts: Counts of what was read, by name of the segment.
-        ledger: What is in already.
+        ledger: The records that are in the warehouse already.
     """
     touching = overlapping(ledger, _ranges(segments, counts))
     clean, damaged, complete, incomplete = list[Segment](), list[Segment](), list[Segment](), list[Segment]()

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from namekeeper.pipeline.report.times import shown_milliseconds
 from namekeeper.pipeline.report.values import ReportColumn, Row
 
-__all__ = ["BROKER", "CAUSES", "CLUSTER", "broker_of", "count_column", "duration_column", "some_of"]
+__all__ = [
+    "BROKER",
+    "CAUSES",
+    "CLUSTER",
+    "UNCERTAIN",
+    "broker_of",
+    "count_column",
+    "duration_column",
+    "some_of",
+    "window_column",
+]
 
 CLUSTER = ReportColumn("cluster", "cluster")
 BROKER = ReportColumn("broker", "broker", is_subject=True)
@@ -17,6 +27,7 @@ CAUSES = {
     "heartbeat": "broker sent a heartbeat",
     "expired": "broker silent for too long",
     "restored": "taken over from the journal at a start",
+    "observed": "seen by an observer, cause not known",
     "channel_closed": "connection of the broker closed",
     "replaced": "another broker took its place",
     "stale_registration": "older registration refused",
@@ -33,6 +44,9 @@ CAUSES = {
 }
 """Cause of a change, or event of a name server -> text."""
 
+UNCERTAIN = "Uncertain time lies within windows of observed name servers: it may belong to the next state."
+"""The meaning of a column of uncertain time, for people."""
+
 _NAMED = 3
 """Most names in a sentence."""
 
@@ -40,6 +54,13 @@ _NAMED = 3
 def duration_column(name: str, title: str) -> ReportColumn:
     """A column of durations in ms."""
     return ReportColumn(name, title, lambda value, _zone: shown_milliseconds(value), is_number=True)
+
+
+def window_column(name: str, title: str) -> ReportColumn:
+    """A column of windows in ms: empty where times are exact, so that it is left out if all are."""
+    return ReportColumn(
+        name, title, lambda value, _zone: shown_milliseconds(value) if value else "", is_number=True
+    )
 
 
 def count_column(name: str, title: str) -> ReportColumn:

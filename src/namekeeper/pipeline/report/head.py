@@ -14,7 +14,12 @@ __all__ = ["NAME_SERVERS", "NAME_SERVER_COLUMNS", "Link", "headlines", "shown_pe
 NAME_SERVERS = "name-servers"
 """Anchor of the table of name servers."""
 
-_ENDS = {"running": "still running", "stopped": "stopped", "crashed": "ended without a stop"}
+_ENDS = {
+    "running": "still running",
+    "stopped": "stopped",
+    "crashed": "ended without a stop",
+    "not observed": "not observed any more",
+}
 
 NAME_SERVER_COLUMNS = (
     ReportColumn("namesrv", "name server"),

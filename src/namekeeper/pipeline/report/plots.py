@@ -64,7 +64,7 @@ class LanesPlot(NamedTuple):
     """Bars on lanes, the first on top."""
 
     alternative: str
-    """What it shows, in words."""
+    """A description in words."""
     legend: Sequence[tuple[Kind, str]]
     lanes: Sequence[Lane]
 

@@ -18,7 +18,7 @@ class Tick(NamedTuple):
     """A mark on the axis."""
 
     at: float
-    """In percent of the axis."""
+    """Position in percent of the axis."""
     time: str
     """Time of day; empty if the ticks are days."""
     day: str

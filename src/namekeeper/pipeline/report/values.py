@@ -97,7 +97,7 @@ class Section(NamedTuple):
     """Number of all rows; `rows` has the first ones."""
     plot: Sequence[Row] = ()
     folds: Sequence[Fold] = ()
-    """The same rows in parts; empty if they are one table."""
+    """The rows in parts; empty if they are one table."""
 
 
 class Report(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.manifest import Catalog, Manifest, commit_manifest
 from namekeeper.pipeline.store.parquet_store import empty
 from namekeeper.pipeline.store.table_format import (
@@ -27,7 +28,7 @@ from namekeeper.pipeline.store.table_format import (
     tables_in,
     with_all_columns,
 )
-from namekeeper.pipeline.store.warehouse_folder import WarehouseFolder, commit_run
+from namekeeper.pipeline.store.warehouse_folder import Version, WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
@@ -114,6 +115,10 @@ class CatalogTransaction(CatalogReader):
         with self._changing(rows.sparkSession, table, by):
             rows.select(*names_in(table)).writeTo(self._name(table).sql).overwrite(replaced)
 
+    def keep(self, rows: "DataFrame") -> "DataFrame":
+        """Rows that are computed once, now."""
+        return keep_rows(self._folder, self.load_id, rows)
+
     def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
         """Create the tables that have no rows yet: other engines find all of them from the first run on."""
         with _refusals(TableName(self._catalog.namespace, "*")):
@@ -122,14 +127,14 @@ class CatalogTransaction(CatalogReader):
                 if table.name not in there:
                     self._create(spark, table, by)
 
-    def commit(self, ledger: bytes) -> None:
-        """Make the changes visible, all at once."""
+    def commit(self, ledger: bytes) -> Version:
+        """Make the changes visible, all at once; returns the new version."""
         manifest = self._manifest._replace(
             number=self._manifest.number + 1,
             next_load=self.load_id + 1,
             catalog=self._catalog._replace(versions=dict(self._versions)),
         )
-        commit_run(self._folder, manifest, ledger)
+        return commit_run(self._folder, manifest, ledger)
 
     @contextmanager
     def _changing(self, spark: "SparkSession", table: Table, by: str | None) -> Iterator[None]:
@@ -236,9 +241,9 @@ class CatalogStore(WarehouseFolder):
         manifest = self._newest()
         return CatalogReader(_catalog_of(manifest), manifest.report_time_zone)
 
-    def begin(self) -> CatalogTransaction:
-        """Begin a run."""
-        manifest = self._newest()
+    def begin(self, manifest: Manifest | None = None) -> CatalogTransaction:
+        """Begin a run on a version; without one, on the newest."""
+        manifest = manifest or self._newest()
         return CatalogTransaction(self._folder, manifest, _catalog_of(manifest), self._take_load(manifest))
 
     def clean_up(self) -> None:

@@ -15,7 +15,7 @@ _LIKE_A_CHECKSUM = re.compile(rb',"[^"]{3}":"[0-9a-f]{8}"}\s*$')
 
 
 def encode_checked(members: Mapping[str, Any]) -> bytes:
-    """An object as a line of JSON, with the CRC-32 of what is before it as the last member."""
+    """An object as a line of JSON, with the CRC-32 of the text before it as the last member."""
     start = json.dumps(members, separators=(",", ":")).encode()[:-1]
     return start + _end(start)
 

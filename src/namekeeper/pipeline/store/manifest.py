@@ -152,11 +152,26 @@ def commit_manifest(warehouse: Folder, manifest: Manifest) -> None:
 
     Raises:
         WarehouseError: Another run has committed since.
+        OSError: The answer of the store is lost, and it can't be asked whether the manifest is there.
     """
-    if not warehouse.put_new(path_of(manifest.number), manifest.to_json()):
+    path, data = path_of(manifest.number), manifest.to_json()
+    try:
+        is_new = warehouse.put_new(path, data)
+    except OSError:
+        if not _has(warehouse, path, data):
+            raise
+        return
+    # A client repeats a request whose answer was lost, and is refused because of the first one.
+    if not is_new and not _has(warehouse, path, data):
         raise WarehouseError(
             f"{warehouse.uri}: another run has committed meanwhile; nothing of this one is kept, run it again"
         )
+
+
+def _has(warehouse: Folder, path: str, data: bytes) -> bool:
+    """Whether a file has these bytes; those of other runs name other ledgers."""
+    found = warehouse.read_versioned(path)
+    return found is not None and found.data == data
 
 
 def _damaged(where: str) -> WarehouseError:

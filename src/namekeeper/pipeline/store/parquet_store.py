@@ -16,10 +16,11 @@ from urllib.parse import unquote
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest, newest_manifest
 from namekeeper.pipeline.store.sums import sum_of
 from namekeeper.pipeline.store.table_store import SharedFiles
-from namekeeper.pipeline.store.warehouse_folder import WarehouseFolder, commit_run
+from namekeeper.pipeline.store.warehouse_folder import Version, WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _PARTITION = "partition"
 """The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
 _NAMED_BY = 2
 """Number of path parts that identify a data file: its folder and its name."""
-_LOAD_FOLDER = re.compile(r"^(tables/[^/]+/[0-9]+-[0-9a-f]{8})/")
+_LOAD_FOLDER = re.compile(r"^(tables/[^/]+/([0-9]+)-[0-9a-f]{8})/")
 
 
 class ParquetReader:
@@ -110,15 +111,19 @@ class ParquetTransaction(ParquetReader):
             assert not unexpected, f"{table.name}: rows of partitions that are not replaced: {unexpected}"
         self._parts[table.name] = (*kept, *written)
 
+    def keep(self, rows: "DataFrame") -> "DataFrame":
+        """Rows that are computed once, now."""
+        return keep_rows(self.folder, self.load_id, rows)
+
     def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
         """None: a table without rows has no files."""
 
-    def commit(self, ledger: bytes) -> None:
-        """Make the changes visible, all at once."""
+    def commit(self, ledger: bytes) -> Version:
+        """Make the changes visible, all at once; returns the new version."""
         manifest = self._manifest._replace(
             number=self._manifest.number + 1, next_load=self.load_id + 1, tables=self._summed()
         )
-        commit_run(self.folder, manifest, ledger)
+        return commit_run(self.folder, manifest, ledger)
 
     def _summed(self) -> dict[str, Sequence[DataFile]]:
         """The data files of each table; new ones get checksums. Object stores have checksums of their own."""
@@ -162,7 +167,12 @@ class ParquetTransaction(ParquetReader):
             named = rows.withColumn(_PARTITION, fn.col(by).cast("string"))
             sorted_rows = named.repartition(_PARTITION).sortWithinPartitions(_PARTITION, *table.key)
             sorted_rows.write.mode("error").partitionBy(_PARTITION).parquet(self.folder.spark_path(path))
-        return [_part(file) for file in self.folder.files(path) if file.path.endswith(".parquet")]
+        # An executor that Spark has given up may still write its attempt.
+        return [
+            _part(file)
+            for file in self.folder.files(path)
+            if file.path.endswith(".parquet") and "/_temporary/" not in file.path
+        ]
 
 
 class ParquetStore(WarehouseFolder):
@@ -182,17 +192,19 @@ class ParquetStore(WarehouseFolder):
         """The tables as they are now."""
         return ParquetReader(self._folder, self._newest())
 
-    def begin(self) -> ParquetTransaction:
-        """Begin a run."""
-        manifest = self._newest()
+    def begin(self, manifest: Manifest | None = None) -> ParquetTransaction:
+        """Begin a run on a version; without one, on the newest."""
+        manifest = manifest or self._newest()
         return ParquetTransaction(self._folder, manifest, self._take_load(manifest))
 
     def clean_up(self) -> None:
-        """Delete files that no kept manifest names; the caller holds the lock, so no run is writing them."""
+        """Delete files that no kept manifest names, of loads that have ended."""
         manifests = self._drop_what_is_old()
         valid = {folder for manifest in manifests for folder in _load_folders(manifest.tables)}
         matches = (_LOAD_FOLDER.match(file.path) for file in self._folder.files(_TABLES))
-        for path in {match[1] for match in matches if match} - valid:
+        # The lease of this run may be lost since it was confirmed: then a later load is writing its files.
+        ended = {match[1] for match in matches if match and int(match[2]) < manifests[-1].next_load}
+        for path in ended - valid:
             self._folder.delete(path)
 
 

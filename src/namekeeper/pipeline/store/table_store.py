@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.store.manifest import Manifest
+from namekeeper.pipeline.store.warehouse_folder import Version
 from namekeeper.pipeline.table import Table
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class TableReader(Protocol):
 
 
 class Transaction(TableReader, Protocol):
-    """One run's changes of a warehouse; `table` shows what was committed before and what is in it already."""
+    """One run's changes of a warehouse; `table` shows committed rows and the rows of these changes."""
 
     load_id: int
     """Load id, larger than that of every earlier run, also of dead ones."""
@@ -87,6 +89,9 @@ class Transaction(TableReader, Protocol):
             values: The partitions that are replaced; partitions of `rows` are among them. None: all.
         """
 
+    def keep(self, rows: "DataFrame") -> "DataFrame":
+        """Rows that are computed once, now; a lost executor costs the time to compute them again at most."""
+
     def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
         """Create the tables that have no rows yet, if others look for tables by their names.
 
@@ -95,8 +100,8 @@ class Transaction(TableReader, Protocol):
             tables: Every table, and the column that it is partitioned by; None: it is not.
         """
 
-    def commit(self, ledger: bytes) -> None:
-        """Make the changes visible, all at once, and the ledger with them.
+    def commit(self, ledger: bytes) -> Version:
+        """Make the changes visible, all at once, and the ledger with them; returns the new version.
 
         Raises:
             WarehouseError: Another run has committed since; nothing is changed.
@@ -104,19 +109,21 @@ class Transaction(TableReader, Protocol):
 
 
 class TableStore(Protocol):
-    """A warehouse: a reader of its tables, transactions, and the ledger."""
+    """A warehouse: a reader of its tables, transactions, and versions."""
 
     def reader(self) -> TableReader:
         """The tables as they are now; they stay so for this reader."""
 
-    def ledger(self) -> bytes | None:
-        """The ledger of the last commit; None if it is lost or there was none."""
+    def version(self) -> Version:
+        """The last commit: its manifest and its ledger, which belong together."""
 
-    def is_empty(self) -> bool:
-        """Whether nothing was ever committed."""
+    def begin(self, manifest: Manifest | None = None) -> Transaction:
+        """Begin a run on a version; the caller holds the lock of the warehouse.
 
-    def begin(self) -> Transaction:
-        """Begin a run; the caller holds the lock of the warehouse."""
+        Args:
+            manifest: That of the version; None: the newest. If another one follows it meanwhile, the commit
+                fails.
+        """
 
     def clean_up(self) -> None:
         """Delete files that no reader needs: those of dead runs and old ones."""

@@ -8,6 +8,7 @@ WAREHOUSE/loads/7                        load id 7 is taken
 import time
 import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
@@ -20,7 +21,7 @@ from namekeeper.pipeline.store.manifest import (
     path_of,
 )
 
-__all__ = ["KEPT_MANIFESTS", "KEPT_MS", "SCRATCH", "WarehouseFolder", "commit_run"]
+__all__ = ["KEPT_MANIFESTS", "KEPT_MS", "SCRATCH", "Version", "WarehouseFolder", "commit_run"]
 
 KEPT_MANIFESTS = 3
 """This many manifests, with their files, are always kept ..."""
@@ -32,6 +33,20 @@ SCRATCH = "staging"
 
 _LEDGERS = "ledger"
 _LOADS = "loads"
+
+
+class Version(NamedTuple):
+    """The state of a warehouse after one commit."""
+
+    manifest: Manifest
+    ledger: bytes | None
+    """None if there is none, or its file is lost."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever committed."""
+        catalog = self.manifest.catalog
+        return not (self.manifest.tables or (catalog and catalog.versions))
 
 
 class WarehouseFolder:
@@ -60,18 +75,16 @@ class WarehouseFolder:
                 " warehouse, restore its folder manifests/"
             )
 
-    def ledger(self) -> bytes | None:
-        """The ledger of the last commit; None if there is none or its file is lost."""
-        path = self._newest().ledger
-        try:
-            return self._folder.read(path) if path else None
-        except FileNotFoundError:
-            return None
-
-    def is_empty(self) -> bool:
-        """Whether nothing was ever committed."""
-        manifest = self._newest()
-        return not (manifest.tables or (manifest.catalog and manifest.catalog.versions))
+    def version(self) -> Version:
+        """The last commit: its manifest and the ledger of the same commit."""
+        while True:
+            manifest = self._newest()
+            try:
+                return Version(manifest, self._folder.read(manifest.ledger) if manifest.ledger else None)
+            except FileNotFoundError:
+                # A run deletes a ledger with its manifest, after newer ones are there.
+                if self._newest() == manifest:
+                    return Version(manifest, None)
 
     def _newest(self) -> Manifest:
         manifest = newest_manifest(self._folder)
@@ -105,8 +118,18 @@ class WarehouseFolder:
         for load_id in self._taken_loads():
             if load_id < manifests[-1].next_load:
                 self._folder.delete(f"{_LOADS}/{load_id}")
-        self._folder.delete(SCRATCH)
+        self._drop_scratch(manifests[-1].next_load)
         return manifests
+
+    def _drop_scratch(self, next_load: int) -> None:
+        """Delete temporary files of finished loads. A run that took over a lost lease has a later load."""
+        folders = {file.path.split("/")[1] for file in self._folder.files(SCRATCH)}
+        for name in folders:
+            load_id = name.partition("-")[0]
+            if not load_id.isdigit() or int(load_id) < next_load:
+                self._folder.delete(f"{SCRATCH}/{name}")
+        if next(self._folder.files(SCRATCH), None) is None:
+            self._folder.delete(SCRATCH)
 
     def _drop_old_manifests(self) -> list[Manifest]:
         now_ms = int(time.time() * 1_000)
@@ -122,8 +145,8 @@ class WarehouseFolder:
         return kept
 
 
-def commit_run(folder: Folder, manifest: Manifest, ledger: bytes) -> None:
-    """Make a run's manifest the warehouse, with its ledger.
+def commit_run(folder: Folder, manifest: Manifest, ledger: bytes) -> Version:
+    """Make a run's manifest the warehouse, with its ledger; returns the new version.
 
     Args:
         folder: That of the warehouse.
@@ -135,4 +158,6 @@ def commit_run(folder: Folder, manifest: Manifest, ledger: bytes) -> None:
     """
     path = f"{_LEDGERS}/{manifest.number:012}-{uuid.uuid4().hex[:8]}.json"
     folder.put(path, ledger)
-    commit_manifest(folder, manifest._replace(ledger=path))
+    committed = manifest._replace(ledger=path)
+    commit_manifest(folder, committed)
+    return Version(committed, ledger)

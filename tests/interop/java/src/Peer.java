@@ -48,12 +48,14 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * steady   NAMESRV TOPIC GROUP LOOKED   sends and receives, and asks for the route of LOOKED, until it is killed
  * queues   NAMESRV TOPIC                the message queues to publish to and to consume from
  * admin    NAMESRV COMMAND ... , COMMAND ...  mqadmin's sub-commands; a line with one comma between their outputs
- * admins   -       -                    runs each line of its input, NAMESRV COMMAND ..., as admin does; a line with
- *                                       one comma after each output
+ * admins   -       -                    runs each line of its input, NAMESRV COMMAND ... with tabs between its words,
+ *                                       as admin does; a line with one comma after each output
  * </pre>
  */
 public final class Peer {
     private static final int WITHIN_SECONDS = 60;
+    /** Every 20 seconds a consumer asks again for the offset of a queue for which the broker gave none in time. */
+    private static final int MESSAGES_WITHIN_SECONDS = 300;
     private static final int ATTEMPTS = 3;
 
     public static void main(String[] args) {
@@ -115,7 +117,7 @@ public final class Peer {
             });
         }
         consumer.start();
-        boolean all = missing.await(WITHIN_SECONDS, TimeUnit.SECONDS);
+        boolean all = missing.await(MESSAGES_WITHIN_SECONDS, TimeUnit.SECONDS);
         consumer.shutdown();
         if (!all) {
             System.err.println(missing.getCount() + " of " + count + " messages missing");
@@ -201,7 +203,7 @@ public final class Peer {
     private static void admins() throws IOException {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            List<String> words = Arrays.asList(line.split(" "));
+            List<String> words = Arrays.asList(line.split("\t"));
             admin(words.get(0), words.subList(1, words.size()));
             System.out.println("\n,");
         }

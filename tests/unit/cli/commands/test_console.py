@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from namekeeper.cli.commands import console
 from namekeeper.cli.commands.console import page_address
 from namekeeper.cli.group import namekeeper
+from namekeeper.history.sources.running import RunningSource
 from tests.unit.answers.story import Story
 
 
@@ -70,7 +71,8 @@ def test_name_servers_of_other_hosts_are_asked(words, environment, asked, tmp_pa
         pass
 
     monkeypatch.setattr(console, "_serve", no_server)
-    monkeypatch.setattr(console, "live_histories", lambda lists, *_: given.extend(lists) or [])
+    nobody = RunningSource((), None, 1)
+    monkeypatch.setattr(console, "running_source", lambda lists, *_: given.extend(lists) or nobody)
     env = {"NAMESRV_ADDR": environment, "HOME": str(tmp_path)}
     result = CliRunner(env=env).invoke(namekeeper, ["console", *words])
     assert (result.exit_code, given) in [(0, asked), (0, [";".join(asked)])], result.output

@@ -52,6 +52,18 @@ ENVELOPE = ("v", "namesrv", "boot", "seq", "change", "end", "ts", "up_ms", "caus
 NOT_OWN = {*ENVELOPE, "crc"}
 
 
+def test_each_record_of_a_change_says_how_long_before_its_time_the_change_may_have_happened():
+    change = Change(Cause.OBSERVED, None, (BrokerGroupGone("b"), KvChanged("n", "k", "v")), window_ms=1_200)
+    records = [json.loads(line) for line in encode_change(change, STAMP)]
+    assert [(record["window_ms"], record["cause"]) for record in records] == [(1_200, "observed")] * 2
+
+
+def test_a_record_with_an_exact_time_has_no_window():
+    assert not any(
+        "window_ms" in record for record in lines_of(BrokerGroupGone("b"), KvChanged("n", "k", "v"))
+    )
+
+
 def test_a_change_is_stamped_as_a_whole():
     first, second = lines_of(BrokerGroupGone("b"), KvChanged("n", "k", "v"))
     assert {name: first[name] for name in ENVELOPE if name != "end"} == {

@@ -58,6 +58,8 @@ def test_a_record_gives_what_every_record_has():
         (Line(1, RECORD, "torn: no line feed ends it"), "torn"),
         (Line(1, RECORD[:-5]), "no record"),
         (Line(1, b"[1]"), "no record"),
+        (Line(1, RECORD.replace(b'"ts"', b'"at"')), "no record"),
+        (Line(1, RECORD.replace(b'"namesrv"', b'"server"')), "no record"),
         (Line(1, b"\xff\xfe"), "no record"),
         (Line(1, RECORD.replace(b'"seq":7', b'"seq":"7"')), "no record"),
         (Line(1, RECORD.replace(b'"change":7', b'"change":8')), "is impossible"),

@@ -27,6 +27,11 @@ def test_the_first_and_the_last_stand_for_all():
     assert (found.first.seq, found.last.seq, found.last.ts) == (4, 6, 106)
 
 
+def test_lines_without_a_time_are_read_one_by_one():
+    lines = [Line(each.number, each.data.replace(b'"ts"', b'"at"')) for each in (line(4), line(5))]
+    assert skipped_records(lines, SEGMENT) is None
+
+
 @pytest.mark.parametrize(
     "other",
     [

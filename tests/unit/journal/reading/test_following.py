@@ -5,14 +5,16 @@ from random import Random
 
 import pytest
 
-from namekeeper.answers.row_versions import RowVersions
+from namekeeper.answers.route import route_at
 from namekeeper.errors import JournalError
+from namekeeper.history.rows import FilterKey, GroupKey, LiveKey, MappingKey, Rows, TopicKey
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.following import JournalFollower
 from namekeeper.journal.reading.history import CheckpointApplied, Lost, Seen, Stopped, steps
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.property.histories import TOPICS, random_history
 from tests.support.journal.folder import read_records, write_journal
+from tests.support.journal.history import history_from, history_of
 from tests.unit.answers.story import Story
 
 
@@ -101,20 +103,17 @@ def test_after_a_loss_the_next_checkpoint_is_read(tmp_path):
 def test_the_versions_of_all_rows_are_those_of_the_whole_records(tmp_path, seed):
     server = random_history(Random(seed), 60, clock_jumps=True)
     folder = write_journal(tmp_path / "j", server.lines(), per_segment=7)
-    follower = JournalFollower(FoundJournal(str(folder)))
-    read, expected = RowVersions(server.namesrv), RowVersions(server.namesrv)
-    for step in (*follower.new_steps(), *follower.end_steps()):
-        read.take(step)
-    for step in steps(read_records(server.lines())):
-        expected.take(step)
+    follower = JournalFollower(FoundJournal(str(folder)), Rows)
+    read = history_from(server.namesrv, [*follower.new_steps(), *follower.end_steps()])
+    expected = history_of(server.namesrv, read_records(server.lines()))
     assert read.periods() == expected.periods()
-    for kind in ("live", "group", "topic", "mapping", "filter"):
+    for kind in (LiveKey, GroupKey, TopicKey, MappingKey, FilterKey):
         for at in sorted({each.ts for each in server.written}):
             if expected.knowledge(at) is Knowledge.KNOWN:
                 assert dict(read.rows(kind, at)) == dict(expected.rows(kind, at))
     for topic in TOPICS:
         for at in sorted({each.ts for each in server.written})[::5]:
-            assert read.route(topic, at) == expected.route(topic, at)
+            assert route_at(read, topic, at) == route_at(expected, topic, at)
 
 
 @pytest.mark.parametrize("part", [1, 7, 100])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from namekeeper.journal.contract.record import BrokerMinute
 from namekeeper.journal.reading import recent
 from namekeeper.journal.reading.recent import LOST, STARTED, recent_part
 from namekeeper.processor.recent_changes import Revision
@@ -86,10 +87,25 @@ def test_only_the_newest_segments_are_read(story, tmp_path, monkeypatch):
 
 
 def test_the_thread_pauses_now_and_then(story, tmp_path, monkeypatch):
-    monkeypatch.setattr(recent, "LINES_AT_ONCE", 2)
+    monkeypatch.setattr(recent, "RECORDS_AT_ONCE", 2)
     pauses = []
     part_of(story.folder(tmp_path), end_of(story), pauses)
     assert len(pauses) >= 5
+
+
+def test_the_thread_pauses_among_records_of_which_none_is_wanted(tmp_path, monkeypatch):
+    story = Story()
+    minute = BrokerMinute(
+        cluster="c0", broker_addr="a0:1", broker_name="b0", broker_id=0, gen=1, minute=0, count=2, last_seen=1
+    )
+    for _ in range(6):
+        for _ in range(100):
+            story.journal.write(minute)
+        story.alive()
+    monkeypatch.setattr(recent, "RECORDS_AT_ONCE", 100)
+    pauses = []
+    part_of(story.folder(tmp_path), end_of(story), pauses)
+    assert len(pauses) >= 6
 
 
 def test_order_configuration_and_properties_count(tmp_path):

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from namekeeper.cli.verify_text import verify_lines
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.record import SegmentsDeleted, ServerStopped
@@ -27,13 +28,15 @@ class Made:
         self.folder = folder
         self.wall_ms = 1_700_000_000_000
 
-    def boot(self, changes: int = 3, *, stops: bool = True, is_closed: bool = True, more=()):
+    def boot(
+        self, changes: int = 3, *, stops: bool = True, is_closed: bool = True, more=(), observed_addr=""
+    ):
         """One boot; returns its writer."""
         self.wall_ms += 1_000_000
         feeder = Feeder(wall_ms=self.wall_ms)
         writer = writer_on(os, feeder.backlog, str(self.folder))
         writer.step(feeder.now)
-        feeder.begin(writer.opened, rows=2)
+        feeder.begin(writer.opened, rows=2, observed_addr=observed_addr)
         for _ in range(changes):
             feeder.change(2)
         for record in more:
@@ -103,6 +106,15 @@ def test_a_boot_that_did_not_stop_in_order_may_have_lost_its_end(made):
     assert not report.is_complete
     assert [boot.is_stopped for boot in report.boots] == [False, True]
     assert report.lost_records == 0
+
+
+def test_a_period_of_observation_ends_without_a_stop_and_loses_nothing(made):
+    made.boot(stops=False, observed_addr="a:9876")
+    made.boot(stops=False, observed_addr="a:9876")
+    report = made.verify()
+    assert [(boot.is_stopped, boot.is_observed) for boot in report.boots] == [(False, True)] * 2
+    assert report.is_complete
+    assert not [line for line in verify_lines(report) if "orderly" in line]
 
 
 def test_holes_are_reported_with_their_numbers(made):

@@ -5,15 +5,16 @@ import random
 import pytest
 
 from namekeeper.answers.around import AROUND_MS
-from namekeeper.answers.collector import EvidenceCollector
+from namekeeper.answers.evidence import evidence_of
 from namekeeper.answers.explain import explain
-from namekeeper.answers.row_changes import RowChanges, What
 from namekeeper.answers.verdict import Explanation, Fact, Verdict
-from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.cli.warehouse import WarehouseAnswers
+from namekeeper.history.rows import Rows, What
 from namekeeper.journal.reading.history import Step, steps
 from namekeeper.pipeline.answers.recorded import recorded
 from tests.support.history.histories import History
 from tests.support.history.oracle import Story
+from tests.support.journal.history import history_from
 from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
 from tests.support.pipeline.law import read
 
@@ -26,18 +27,20 @@ FROM_THE_BEGIN_MS = 10**12
 
 def some_servers(warehouse: FileWarehouse, count: int = SERVERS) -> list[tuple[str, Story, list[Step]]]:
     servers: list[tuple[History, str, Story]] = random.Random(SEED).sample(warehouse.law.servers(), count)
-    return [(namesrv, story, list(steps(read(each.records[namesrv])))) for each, namesrv, story in servers]
+    return [
+        (namesrv, story, list(steps(read(each.records[namesrv]), Rows))) for each, namesrv, story in servers
+    ]
 
 
 def names_in(story: Story, table: str, part: int) -> list[str]:
     return sorted({key[part] for step in story.steps for key in step.state[table]})
 
 
-def source(warehouse: FileWarehouse, namesrv: str, **more: int) -> WarehouseSource:
+def source(warehouse: FileWarehouse, namesrv: str, **more: int) -> WarehouseAnswers:
     def no_session():
         raise AssertionError("files need no Spark")
 
-    return WarehouseSource(warehouse.uri, no_session, namesrv, **more)
+    return WarehouseAnswers(warehouse.uri, no_session, namesrv, **more)
 
 
 @pytest.mark.parametrize("servers", [SERVERS // 2, pytest.param(SERVERS, marks=pytest.mark.long)])
@@ -53,11 +56,8 @@ def test_the_changes_in_a_window_are_those_of_the_journal(warehouse: FileWarehou
         for name in names:
             begin, end = sorted(rng.sample(range(story.steps[0].ts, story.knows_up_to + 1), 2))
             base = recorded(warehouse.tables, name, begin, end, namesrv).bases[namesrv]
-            changes = RowChanges(namesrv, name)
-            for step in every:
-                if (step.boot, step.seq) >= base:
-                    changes.take(step)
-            wanted = changes.result(begin, end)
+            after = (step for step in every if (step.boot, step.seq) >= base)
+            wanted = history_from(namesrv, after, name).changes(begin, end)
             assert tables.changes(name, begin, end) == wanted, (namesrv, name, begin, end)
             met |= {event.what for event in wanted}
     assert met == set(What)
@@ -71,10 +71,7 @@ def restored(answer: Explanation) -> list[Fact]:
 def asked(story: Story, namesrv: str, topic: str, every: list[Step], rng: random.Random) -> list[Explanation]:
     """What the journal says at some instants: of each kind of answer one."""
     ends = sorted({ts for step in story.steps for ts in (step.ts - 1, step.ts, step.ts + 1)})
-    collector = EvidenceCollector(namesrv, topic)
-    for step in every:
-        collector.take(step)
-    evidence = [collector.result()]
+    evidence = [evidence_of(history_from(namesrv, every, topic))]
     answers = [explain(evidence, at)[0] for at in rng.sample(ends, min(INSTANTS, len(ends)))]
     return list({(answer.verdict, bool(restored(answer))): answer for answer in answers}.values())
 
@@ -106,10 +103,7 @@ def test_what_is_known_again_after_a_loss_is_told_however_long_that_took(warehou
     told = 0
     for namesrv, story, every in some_servers(warehouse):
         for topic in names_in(story, "topic", 1)[:2]:
-            collector = EvidenceCollector(namesrv, topic)
-            for step in every:
-                collector.take(step)
-            evidence = collector.result()
+            evidence = evidence_of(history_from(namesrv, every, topic))
             for period in evidence.periods:
                 at, again = period.valid_from, period.valid_to
                 if period.state == "unknown" and again is not None and again > at + AROUND_MS:
@@ -126,7 +120,7 @@ def facts_after(answers: list[Explanation]) -> list[Fact]:
 
 def test_without_an_instant_it_is_the_end_of_each_name_server(warehouse: FileWarehouse):
     ends = {namesrv: story.knows_up_to for _, namesrv, story in warehouse.law.servers()}
-    found = explain(WarehouseSource(warehouse.uri, lambda: None).evidence("payments", None))
+    found = explain(WarehouseAnswers(warehouse.uri, lambda: None).evidence("payments", None))
     assert {each.namesrv: each.at for each in found} == ends
 
 

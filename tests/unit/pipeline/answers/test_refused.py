@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from namekeeper.answers.audit import AuditQuery
 from namekeeper.answers.explain import explain
-from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.answers.source import JournalAnswers, PastAnswers
 from namekeeper.cli.group import namekeeper
-from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.journal.contract.encode import Stamp, encode_record
 from namekeeper.journal.contract.record import Denied, Record, ServerAlive, ServerStarted
 from namekeeper.journal.reading.reader import FoundJournal
@@ -34,7 +34,7 @@ RECORDS: tuple[Record, ...] = (
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> tuple[HistorySource, HistorySource]:
+def sources(tmp_path: Path) -> tuple[PastAnswers, PastAnswers]:
     """A journal, and the warehouse that is made of it."""
     lines = [
         encode_record(record, Stamp(namesrv="ns-1", boot=1, seq=seq, ts=T0 + 1_000 * seq, up_ms=seq))
@@ -49,7 +49,7 @@ def sources(tmp_path: Path) -> tuple[HistorySource, HistorySource]:
     def no_session():
         raise AssertionError("files need no Spark")
 
-    return JournalSource([FoundJournal(str(folder))]), WarehouseSource(uri, no_session)
+    return JournalAnswers([FoundJournal(str(folder))]), WarehouseAnswers(uri, no_session)
 
 
 def test_who_did_what(sources):

@@ -4,7 +4,7 @@ import io
 from typing import Any
 
 import pytest
-from pyarrow.fs import FileInfo, FileType, LocalFileSystem
+from pyarrow.fs import LocalFileSystem
 
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 
@@ -34,10 +34,6 @@ class Store:
         self.calls.append(f"put {path}")
         return Upload(self, path)
 
-    def get_file_info(self, path: str) -> FileInfo:
-        self.calls.append(f"head {path}")
-        return FileInfo(path, FileType.File if path in self.objects else FileType.NotFound)
-
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is not needed")
 
@@ -58,7 +54,4 @@ def test_in_an_object_store_a_file_is_one_upload(kind):
     folder = ArrowFolder(f"{kind}://bucket/team/warehouse", store, "bucket/team/warehouse")  # type: ignore[arg-type]
     folder.put("manifests/1.json", b"1")
     assert store.calls == ["put bucket/team/warehouse/manifests/1.json"]
-    assert not folder.put_new("manifests/1.json", b"2")
-    assert folder.put_new("manifests/2.json", b"2")
-    assert [call for call in store.calls if "bucket/team/warehouse/manifests/" not in call] == []
-    assert list(store.objects.values()) == [b"1", b"2"]
+    assert list(store.objects.values()) == [b"1"]

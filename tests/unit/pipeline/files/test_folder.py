@@ -1,28 +1,40 @@
 """Folders by URI: each kind of folder does the same."""
 
 import io
+import threading
+from collections.abc import Iterator
 
 import pytest
 
-from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.files import arrow_folder
+from namekeeper.pipeline.errors import PipelineError, WarehouseError
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped, open_folder
 from namekeeper.pipeline.files.local_folder import LocalFolder
+from tests.support.pipeline.object_store import S3, store_environment
+
+TRIALS = 20
+AT_ONCE = 4
 
 
-@pytest.fixture(params=["local", "arrow", "store"])
-def folder(request, tmp_path, monkeypatch) -> Folder:
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3]:
+    with store_environment() as store:
+        yield store
+
+
+@pytest.fixture(params=["local", "arrow", "s3"])
+def folder(request, tmp_path) -> Folder:
+    if request.param == "s3":
+        s3 = request.getfixturevalue("s3")
+        return open_folder(s3.uri(f"{tmp_path.name}/a%20b%5Bc%5D"))
     path = tmp_path / "a b%20[c]"
     path.mkdir()
     if request.param == "local":
         return LocalFolder(str(path))
     from pyarrow.fs import LocalFileSystem
 
-    if request.param == "store":
-        monkeypatch.setattr(arrow_folder, "_OBJECT_STORES", {LocalFileSystem().type_name})
-    return ArrowFolder(f"hdfs://h{path}", LocalFileSystem(), str(path))
+    return ArrowFolder(f"hdfs://h{path}", LocalFileSystem(), str(path), lambda *_: LocalFolder(str(path)))
 
 
 def test_files_are_put_read_listed_and_deleted(folder):
@@ -49,6 +61,65 @@ def test_a_name_is_put_once(folder):
     assert not folder.put_new("n/1", b"second")
     assert folder.read("n/1") == b"first"
     assert [file.path for file in folder.files()] == ["n/1"]
+
+
+def raced(*writes) -> list[bool]:
+    """What writes that begin at the same instant return."""
+    start, results = threading.Barrier(len(writes)), []
+
+    def begin(write) -> None:
+        start.wait()
+        results.append(write())
+
+    threads = [threading.Thread(target=begin, args=(write,)) for write in writes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_of_several_that_create_a_file_at_once_exactly_one_does(folder):
+    for trial in range(TRIALS):
+        path = f"n/{trial}"
+        written = raced(*(lambda n=n, path=path: folder.put_new(path, b"%d" % n) for n in range(AT_ONCE)))
+        assert sorted(written) == [False] * (AT_ONCE - 1) + [True], f"trial {trial}"
+
+
+def test_of_several_that_replace_a_version_at_once_exactly_one_does(folder):
+    folder.put_new("lock", b"begin")
+    for trial in range(TRIALS):
+        found = folder.read_versioned("lock")
+        written = raced(*(
+            lambda n=n, trial=trial, version=found.version: folder.put_if_unchanged("lock", b"%d %d" % (trial, n), version)
+            for n in range(AT_ONCE)
+        ))  # fmt: skip
+        assert sorted(written) == [False] * (AT_ONCE - 1) + [True], f"trial {trial}"
+
+
+def test_a_version_that_was_replaced_or_deleted_is_not_written_over(folder):
+    assert folder.read_versioned("lock") is None
+    folder.put_new("lock", b"1")
+    first = folder.read_versioned("lock")
+    assert first.data == b"1"
+    assert folder.put_if_unchanged("lock", b"2", first.version)
+    assert not folder.put_if_unchanged("lock", b"3", first.version)
+    second = folder.read_versioned("lock")
+    folder.delete("lock")
+    assert not folder.put_if_unchanged("lock", b"3", second.version)
+    assert folder.read_versioned("lock") is None
+
+
+def test_a_file_system_without_conditional_writes_is_refused(tmp_path):
+    from pyarrow.fs import LocalFileSystem
+
+    folder = ArrowFolder("hdfs://h/w", LocalFileSystem(), str(tmp_path))
+    for write in (lambda: folder.put_new("x", b"1"), lambda: folder.read_versioned("x")):
+        with pytest.raises(
+            WarehouseError, match=r"hdfs://h/w can't be written safely.*keep the warehouse in"
+        ):
+            write()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_not_there_is_an_error_of_its_own(folder):

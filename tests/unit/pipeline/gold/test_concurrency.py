@@ -1,6 +1,7 @@
 """Steps in several threads."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from threading import Barrier, Event, Timer
 
 import pytest
@@ -72,3 +73,20 @@ def test_a_failure_beside_a_step_is_the_one_that_is_raised():
     with pytest.raises(LookupError, match="beside"), run_in_background(lambda: ended.append(1)):
         raise LookupError("beside")
     assert ended == [1]
+
+
+@pytest.mark.parametrize(
+    "around", [run_in_background, lambda step: nullcontext(run_concurrently([interrupt, step]))]
+)
+def test_after_an_interrupt_nobody_waits_for_a_step_that_may_take_minutes(around):
+    may_end = Event()
+    try:
+        with pytest.raises(KeyboardInterrupt), around(lambda: may_end.wait(30 * PATIENCE)):
+            interrupt()
+        assert not may_end.is_set()
+    finally:
+        may_end.set()
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt

@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.pipeline.gold.history import History, computed_view, update_views
+from namekeeper.pipeline.gold.history import HistoryTable, computed_view, update_views
 from namekeeper.pipeline.gold.plan import BEGINNING, FOREVER
 from namekeeper.pipeline.table import Table, columns
 from tests.support.pipeline.duck import Duck
@@ -10,10 +10,11 @@ from tests.support.pipeline.duck import Duck
 COLUMNS = columns(
     "namesrv string: .", "name string: .", "value bigint: .", "valid_from bigint: .", "valid_to bigint: .",
     "from_boot bigint: .", "from_seq bigint: .", "from_cause string: .", "from_peer string: .",
-    "ended_by string: .", "to_boot bigint: .", "to_seq bigint: .", "to_cause string: .", "to_peer string: .",
+    "from_window_ms bigint: .",
+    "ended_by string: .", "to_boot bigint: .", "to_seq bigint: .", "to_cause string: .", "to_peer string: .", "to_window_ms bigint: .",
     "valid_to_day string: .",
 )  # fmt: skip
-THING = History(
+THING = HistoryTable(
     Table("thing", "", "", ("namesrv", "name", "valid_from"), COLUMNS),
     "thing_recorded",
     ("name",),
@@ -24,7 +25,7 @@ ARGS = {"forever": FOREVER, "zone": "UTC", "shortest_ms": 1}
 
 RECORDED = (
     "namesrv string, boot bigint, place bigint, seq bigint, checkpoint bigint, cause string, peer string,"
-    " name string, value bigint, gone boolean"
+    " window_ms bigint, name string, value bigint, gone boolean"
 )
 KNOWN = (
     "namesrv string, boot bigint, position bigint, eff_ts bigint, kind string, span bigint, span_to_ts bigint,"
@@ -70,7 +71,19 @@ def recorded(
     name: str, value: int | None, seq: int, *, checkpoint: int | None = None, cause: str | None = "c"
 ) -> tuple:
     at = seq if checkpoint is None else checkpoint
-    return ("ns", 1, at, seq, checkpoint, None if checkpoint else cause, None, name, value, value is None)
+    return (
+        "ns",
+        1,
+        at,
+        seq,
+        checkpoint,
+        None if checkpoint else cause,
+        None,
+        None,
+        name,
+        value,
+        value is None,
+    )
 
 
 def test_a_row_holds_until_it_is_recorded_again_or_is_gone_or_the_knowledge_ends(duck: Duck):
@@ -113,7 +126,24 @@ def test_rows_of_a_checkpoint_stand_at_its_begin_and_of_a_broken_one_nowhere(duc
 
 
 def piece(value: int, start: int, end: int | None, *, cause: str | None = None, name: str = "a") -> tuple:
-    return ("ns", name, value, start, end, 1, start, cause, None, "changed", 1, end, f"end {end}", None)
+    return (
+        "ns",
+        name,
+        value,
+        start,
+        end,
+        1,
+        start,
+        cause,
+        None,
+        None,
+        "changed",
+        1,
+        end,
+        f"end {end}",
+        None,
+        None,
+    )
 
 
 def merged(duck: Duck, new: list[tuple], old: list[tuple], left: list[tuple]) -> list[tuple]:

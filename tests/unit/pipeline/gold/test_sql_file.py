@@ -6,9 +6,9 @@ import re
 import duckdb
 import pytest
 
+from namekeeper.pipeline.gold.chains import STARTS_A_RUN
 from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.sql_file import SqlFileError, View, names_read, parse_view
-from namekeeper.pipeline.gold.topics import STARTS_A_RUN
 
 GOOD = """\
 -- Brokers that are there. Second

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from namekeeper.pipeline.gold.topics import runs_start_at
+from namekeeper.pipeline.gold.chains import runs_start_at
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
 

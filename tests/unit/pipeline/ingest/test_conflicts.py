@@ -6,6 +6,7 @@ import pytest
 
 from namekeeper.pipeline.errors import ConflictError
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.ingest.conflicts import last_ts_of, settle
 from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
 from namekeeper.pipeline.ingest.segments import Segment
@@ -76,3 +77,11 @@ def test_the_time_of_the_last_record_that_can_be_read(tmp_path, data, wanted):
     assert last_ts_of(folder, plain._replace(path="packed", compressed=True)) == wanted
     assert last_ts_of(folder, plain._replace(path="cut", compressed=True)) in {0, 9, wanted}
     assert last_ts_of(folder, plain._replace(path="nothing")) == 0
+
+
+@pytest.mark.parametrize(
+    "ts", [b"1e999", b"NaN", b"[1]", b"null", b"9" * 5_000, b"[" * 1_000_000], ids=lambda ts: repr(ts[:8])
+)
+def test_a_time_that_is_none_is_passed_over(tmp_path, ts):
+    (tmp_path / "plain").write_bytes(b'{"ts":7}\n{"ts":' + ts + b"}\n")
+    assert last_ts_of(LocalFolder(str(tmp_path)), segment(OLD, 1)._replace(path="plain")) == 7

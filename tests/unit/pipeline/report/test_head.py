@@ -47,6 +47,6 @@ def test_of_nothing_there_is_no_headline():
 
 def test_the_table_of_name_servers_says_how_each_ended():
     column = NAME_SERVER_COLUMNS[2]
-    assert [column.show(value, "UTC") for value in ("running", "stopped", "crashed")] == [
-        "still running", "stopped", "ended without a stop",
+    assert [column.show(value, "UTC") for value in ("running", "stopped", "crashed", "not observed")] == [
+        "still running", "stopped", "ended without a stop", "not observed any more",
     ]  # fmt: skip

@@ -34,11 +34,11 @@ def test_anything_else_is_refused(text):
 
 
 def test_runs_are_counted_and_committed_in_the_folder(store, tmp_path):
-    assert store.is_empty()
+    assert store.version().is_empty
     first, second = store.begin(), store.begin()
     assert (first.load_id, second.load_id) == (1, 2)
     second.commit(b"{}")
-    assert store.ledger() == b"{}"
+    assert store.version().ledger == b"{}"
     with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
         first.commit(b"late")
     manifest = newest_manifest(open_folder(str(tmp_path)))

@@ -33,8 +33,8 @@ def test_what_is_no_warehouse_says_so(tmp_path):
 def test_it_is_made_once(store):
     store.create("Europe/Berlin")
     assert store.reader().report_time_zone == "UTC"
-    assert store.is_empty()
-    assert store.ledger() is None
+    assert store.version().is_empty
+    assert store.version().ledger is None
 
 
 def test_tables_without_a_manifest_are_not_taken_over(tmp_path):
@@ -50,7 +50,7 @@ def test_a_first_run_that_died_is_in_nobodys_way(tmp_path):
         folder.put(left, b"")
     store = ParquetStore(folder)
     store.create("UTC")
-    assert store.is_empty()
+    assert store.version().is_empty
 
 
 def test_a_load_id_is_used_once_whether_or_not_it_is_committed(store):
@@ -58,7 +58,7 @@ def test_a_load_id_is_used_once_whether_or_not_it_is_committed(store):
     second = store.begin()
     assert second.load_id == 2
     second.commit(b"{}")
-    assert store.ledger() == b"{}"
+    assert store.version().ledger == b"{}"
     assert store.begin().load_id == 3
     store.clean_up()
     assert store.begin().load_id == 4
@@ -69,14 +69,14 @@ def test_of_two_only_the_first_commit_counts(store):
     one.commit(b"one")
     with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
         two.commit(b"two")
-    assert store.ledger() == b"one"
+    assert store.version().ledger == b"one"
 
 
 def test_a_lost_ledger_is_none(store, tmp_path):
     store.begin().commit(b"{}")
     for path in (tmp_path / "ledger").iterdir():
         path.unlink()
-    assert store.ledger() is None
+    assert store.version().ledger is None
 
 
 def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
@@ -88,8 +88,8 @@ def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
         commit_manifest(
             folder, Manifest(number, number + 1, "UTC", f"ledger/{number}.json", {"t": (DataFile(path, 1),)})
         )
-    folder.put("tables/t/9-00000009/part.parquet", b"of a run that died")
-    folder.put("staging/9-00000009/part.parquet", b"of a run that died")
+    folder.put("tables/t/5-00000009/part.parquet", b"of a run that died")
+    folder.put("staging/5-00000009/part.parquet", b"of a run that died")
     store.clean_up()
     assert numbers_of(folder) == list(range(7)), "readers may have begun within the hour"
     assert sorted(path.name for path in (tmp_path / "tables/t").iterdir()) == [
@@ -106,6 +106,45 @@ def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
         f"{n}-0000000{n}" for n in (4, 5, 6)
     ]
     assert sorted(path.name for path in (tmp_path / "ledger").iterdir()) == ["4.json", "5.json", "6.json"]
+
+
+def test_cleaning_up_leaves_what_a_later_load_is_writing(store, tmp_path):
+    """A run that lost its lease after its commit cleans up while the next one is at work."""
+    folder = open_folder(str(tmp_path))
+    first, second = store.begin(), store.begin()
+    for path in (f"tables/t/{second.load_id}-00000002/part.parquet", f"staging/{second.load_id}-00000002/x"):
+        folder.put(path, b"of the next run")
+    first.commit(b"{}")
+    store.clean_up()
+    left = {file.path.partition("/")[0] for file in folder.files()}
+    assert {"tables", "staging"} <= left
+
+
+def test_a_run_goes_on_from_the_version_whose_ledger_it_has_read(store):
+    """On a later version the rows that its ledger calls new would be there twice."""
+    version = store.version()
+    store.begin().commit(b"of another run")
+    change = store.begin(version.manifest)
+    with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
+        change.commit(b"{}")
+    assert store.version().ledger == b"of another run"
+
+
+def test_ledger_and_manifest_are_of_one_version(store, tmp_path, monkeypatch):
+    """A run commits, and deletes the old ledger, between the reading of the one and of the other."""
+    store.begin().commit(b"first")
+    read = type(store._folder).read
+
+    def another_commits_first(folder, path):
+        if path.startswith("ledger/"):
+            monkeypatch.undo()
+            store.begin().commit(b"second")
+            folder.delete(path)
+        return read(folder, path)
+
+    monkeypatch.setattr(type(store._folder), "read", another_commits_first)
+    version = store.version()
+    assert (version.manifest.number, version.ledger) == (2, b"second")
 
 
 def test_several_tables_can_take_the_same_file_and_what_nobody_takes_goes(store, tmp_path):

@@ -35,7 +35,7 @@ def test_one_in_a_catalog_is_known_by_its_manifest(folder):
     for store in (open_store(folder), made(folder), made(folder, "Asia/Shanghai", "iceberg:nk.namekeeper")):
         assert isinstance(store, CatalogStore)
         assert store.reader().report_time_zone == "Asia/Shanghai"
-        assert not store.is_empty()
+        assert not store.version().is_empty
 
 
 def test_what_is_fixed_can_not_be_changed(folder):

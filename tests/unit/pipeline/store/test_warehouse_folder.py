@@ -19,7 +19,7 @@ def test_ledgers_go_with_their_manifests(folder, tmp_path):
     for number in range(1, 7):
         commit_run(folder, Manifest(number, number + 1, "UTC", "", {}), b"%d" % number)
     store = WarehouseFolder(folder)
-    assert store.ledger() == b"6"
+    assert store.version().ledger == b"6"
     store._drop_what_is_old()
     assert numbers_of(folder) == list(range(1, 7)), "readers may have begun within the hour"
     for path in (tmp_path / "manifests").iterdir():
@@ -35,13 +35,13 @@ def test_a_commit_counts_once(folder):
     commit_run(folder, Manifest(1, 2, "UTC", "", {}), b"one")
     with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
         commit_run(folder, Manifest(1, 2, "UTC", "", {}), b"two")
-    assert WarehouseFolder(folder).ledger() == b"one"
+    assert WarehouseFolder(folder).version().ledger == b"one"
 
 
 @pytest.mark.parametrize(("versions", "is_empty"), [({}, True), ({"events": 5}, False)])
 def test_tables_of_a_catalog_count_as_well(folder, versions, is_empty):
     commit_manifest(folder, Manifest(1, 2, "UTC", "", {}, Catalog("delta", "a.b", "m", versions)))
-    assert WarehouseFolder(folder).is_empty() is is_empty
+    assert WarehouseFolder(folder).version().is_empty is is_empty
 
 
 def test_files_of_something_else_are_in_the_way(folder):

@@ -1,12 +1,12 @@
 -- A broker name that had a topic at an instant, or any broker name.
--- columns: namesrv, broker_name, cluster, zone, acting_master, members
+-- columns: namesrv, {row of broker_group}
 -- reads: broker_group_history, topic_route
 WITH of_topic AS (
   SELECT namesrv, broker_name
   FROM topic_route
   WHERE topic = :topic AND valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
 )
-SELECT g.namesrv, g.broker_name, g.cluster, g.zone, g.acting_master, g.members
+SELECT g.namesrv, {row of broker_group as g}
 FROM broker_group_history g
 LEFT JOIN of_topic t ON t.namesrv = g.namesrv AND t.broker_name = g.broker_name
 WHERE

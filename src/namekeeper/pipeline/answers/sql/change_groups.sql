@@ -2,7 +2,7 @@
 -- some rows of every cause before further rows of any cause. Slices come newest first; within a slice, the
 -- earliest change is first. Topics are named if there are not too many records.
 -- columns: slice, slice_groups, slice_items, cause_items, cause, host, broker_name, first_ts, last_ts, records, items,
---   unnamed, name_servers, clusters, details, topics
+--   unnamed, name_servers, clusters, details, topics, window_ms
 -- reads: change_log
 WITH recorded AS (
   SELECT
@@ -11,7 +11,8 @@ WITH recorded AS (
     coalesce(broker_name, '') AS broker_name, at_ts, items, namesrv, cluster, topic,
     CASE WHEN kind = 'topic_queues' THEN items ELSE 0 END AS topic_items,
     CASE WHEN kind = 'topic_queues' AND topic IS NULL THEN items ELSE 0 END AS unnamed,
-    CASE WHEN kind = 'broker_live' THEN regexp_replace(detail, ', silent for .*', '') ELSE detail END AS detail
+    CASE WHEN kind = 'broker_live' THEN regexp_replace(detail, ', silent for .*', '') ELSE detail END AS detail,
+    window_ms
   FROM change_log
   WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
 ),
@@ -20,7 +21,7 @@ grouped AS (
     slice, cause, host, broker_name, min(at_ts) AS first_ts, max(at_ts) AS last_ts, count(*) AS records,
     sum(items) AS items, sum(topic_items) AS topic_items, sum(unnamed) AS unnamed,
     sort_array(collect_set(namesrv)) AS name_servers, sort_array(collect_set(cluster)) AS clusters,
-    sort_array(collect_set(detail)) AS details
+    sort_array(collect_set(detail)) AS details, max(window_ms) AS window_ms
   FROM recorded
   GROUP BY slice, cause, host, broker_name
 ),
@@ -53,7 +54,7 @@ SELECT
   c.slice, c.slice_groups, c.slice_items, c.cause_items, c.cause, nullif(c.host, '') AS host,
   nullif(c.broker_name, '') AS broker_name, c.first_ts, c.last_ts, c.records, c.items,
   CASE WHEN c.records <= :named_records THEN c.unnamed ELSE c.topic_items END AS unnamed,
-  c.name_servers, c.clusters, c.details, t.topics
+  c.name_servers, c.clusters, c.details, t.topics, c.window_ms
 FROM chosen c
 LEFT JOIN topics_of t ON t.slice = c.slice AND t.cause = c.cause AND t.host = c.host AND t.broker_name = c.broker_name
 ORDER BY c.slice DESC, c.first_ts, c.cause, c.broker_name, c.host

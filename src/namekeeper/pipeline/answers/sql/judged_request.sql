@@ -1,4 +1,4 @@
--- A request that access rules judged, or several that are counted together.
+-- A request that access rules checked, or several that are counted together.
 -- columns: namesrv, at, code, allowed, rule, mode, peer, user, claimed, certificate, about, count
 -- reads: access
 SELECT

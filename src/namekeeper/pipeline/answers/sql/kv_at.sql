@@ -1,7 +1,7 @@
 -- An entry of the KV configuration at an instant: the one that orders the queues of a topic, or all.
--- columns: namesrv, namespace, key, value
+-- columns: namesrv, {row of kv}
 -- reads: kv_history
-SELECT namesrv, namespace, `key`, `value`
+SELECT namesrv, {row of kv}
 FROM kv_history
 WHERE
   (:topic IS NULL OR (namespace = 'ORDER_TOPIC_CONFIG' AND `key` = :topic))

@@ -1,4 +1,4 @@
--- Look-ups of a topic that found no route, in a minute.
+-- Lookups of a topic that found no route, in a minute.
 -- columns: namesrv, minute, language, client_version, count
 -- reads: unknown_topic_minute
 SELECT namesrv, minute, language, client_version, count

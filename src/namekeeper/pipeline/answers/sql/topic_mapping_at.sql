@@ -1,7 +1,7 @@
 -- A static-topic mapping of a topic, or of any topic, at an instant.
--- columns: namesrv, topic, broker_name, mapping
+-- columns: namesrv, {row of topic_mapping}
 -- reads: topic_mapping_history
-SELECT namesrv, topic, broker_name, mapping
+SELECT namesrv, {row of topic_mapping}
 FROM topic_mapping_history
 WHERE
   (:topic IS NULL OR topic = :topic) AND (:namesrv IS NULL OR namesrv = :namesrv)

@@ -1,10 +1,7 @@
 -- A row of a topic, or of any topic, that a name server had at an instant.
--- columns: namesrv, broker_name, topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag, valid_from,
---   from_cause, from_peer
+-- columns: namesrv, {row of topic_row}, valid_from, from_cause, from_peer
 -- reads: topic_route
-SELECT
-  namesrv, broker_name, topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag, valid_from,
-  from_cause, from_peer
+SELECT namesrv, {row of topic_row}, valid_from, from_cause, from_peer
 FROM topic_route
 WHERE
   (:topic IS NULL OR topic = :topic) AND (:namesrv IS NULL OR namesrv = :namesrv)

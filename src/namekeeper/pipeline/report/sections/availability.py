@@ -6,7 +6,15 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import BROKER, CLUSTER, broker_of, count_column, duration_column
+from namekeeper.pipeline.report.columns import (
+    BROKER,
+    CLUSTER,
+    UNCERTAIN,
+    broker_of,
+    count_column,
+    duration_column,
+    window_column,
+)
 from namekeeper.pipeline.report.plots import Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
@@ -30,6 +38,7 @@ _COLUMNS = (
     ReportColumn("availability", "available", lambda value, _zone: shown_share(value), is_number=True),
     duration_column("up_ms", "up"),
     duration_column("down_ms", "down"),
+    window_column("uncertain_ms", "uncertain"),
     duration_column("unknown_ms", "unknown"),
     duration_column("unregistered_ms", "unregistered"),
     count_column("outages", "outages"),
@@ -61,6 +70,8 @@ def _make(answers: Answers, _zone: str) -> Section:
     summary.append(
         "Neither up nor down: time in which no name server could tell, and time after a broker unregistered."
     )
+    if any(row["uncertain_ms"] for row in rows):
+        summary.append(UNCERTAIN)
     title = "Availability of brokers"
     headline = _headline(len(worst), total) if rows else None
     states = answers["states"].rows

@@ -6,7 +6,7 @@ from itertools import groupby
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import CAUSES, count_column
+from namekeeper.pipeline.report.columns import CAUSES, count_column, window_column
 from namekeeper.pipeline.report.period import offset_of, slice_within
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
 from namekeeper.pipeline.report.scale import TimeScale
@@ -29,6 +29,7 @@ _HOUR_MS = 3_600_000
 _COLUMNS = (
     ReportColumn("first_ts", "first", shown_time),
     ReportColumn("last_ts", "last", shown_time),
+    window_column("window_ms", "or earlier by"),
     ReportColumn("why", "what happened"),
     ReportColumn("broker_name", "broker name"),
     ReportColumn("topics", "topics"),

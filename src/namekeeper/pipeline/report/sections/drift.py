@@ -6,7 +6,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import CLUSTER, duration_column, some_of
+from namekeeper.pipeline.report.columns import CLUSTER, duration_column, some_of, window_column
 from namekeeper.pipeline.report.plots import Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
@@ -28,6 +28,7 @@ _COLUMNS = (
     ReportColumn("valid_from", "from", shown_time),
     ReportColumn("valid_to", "to", shown_time),
     duration_column("ms", "for"),
+    window_column("uncertain_ms", "uncertain"),
     ReportColumn("is_open", "ended", lambda value, _zone: "not yet" if value else "yes"),
     CLUSTER,
     ReportColumn("subject", "about", is_subject=True),
@@ -42,7 +43,9 @@ def _drift(about: ReportTables, _answers: Answers, limit: int) -> Answer:
 
 def _make(answers: Answers, _zone: str) -> Section:
     rows, total = answers["drift"]
-    found = [{**row, "ms": _ms(row), "subject": _subject(row)} for row in rows]
+    found = [
+        {**row, "ms": _ms(row), "uncertain_ms": _uncertain_ms(row), "subject": _subject(row)} for row in rows
+    ]
     summary = [f"{shown_count(total, 'difference')} of 5 seconds or more between name servers."]
     longest = max(found, key=_ms, default=None)
     if longest is not None:
@@ -58,6 +61,11 @@ def _ms(row: Row) -> int:
     """How long a difference held."""
     duration: int = row["valid_to"] - row["valid_from"]
     return duration
+
+
+def _uncertain_ms(row: Row) -> int:
+    """Time at its end in which it may have been over already: the window of the change that ended it."""
+    return min(row["to_window_ms"] or 0, _ms(row))
 
 
 def _subject(row: Row) -> str:

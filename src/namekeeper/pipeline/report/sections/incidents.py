@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import count_column, some_of
+from namekeeper.pipeline.report.columns import count_column, some_of, window_column
 from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
@@ -29,6 +29,7 @@ _COLUMNS = (
     count_column("number", "no."),
     ReportColumn("what", "what"),
     ReportColumn("from_ts", "from", shown_time),
+    window_column("from_window_ms", "or earlier by"),
     ReportColumn("until_ts", "to", shown_time),
     ReportColumn("lasted", "for", is_number=True),
     ReportColumn("why", "why"),
@@ -70,7 +71,7 @@ _CLOSED_BY = {
     "front": "closed because the native front failed",
     "server": "closed by the name server",
 }
-"""Who closed the connection of a broker -> text."""
+"""The end that closed the connection of a broker -> text."""
 _ASKED = frozenset({"unregister_broker", "wipe_write_perm", "delete_topic", "register_topic"})
 """Causes that are requests of somebody; for the others the peer is the broker itself."""
 
@@ -107,6 +108,7 @@ def _group(rows: Sequence[Row]) -> Row:
         "what": f"{_what(rows[0])}{often}",
         "why": _why(rows[0]),
         "from_ts": times[0][0],
+        "from_window_ms": in_order[0]["from_window_ms"],
         "until_ts": max(until for _, until in times),
         "lasted_ms": lasted_ms,
         "is_open": is_open,

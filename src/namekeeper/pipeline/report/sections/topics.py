@@ -6,7 +6,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import CLUSTER, duration_column
+from namekeeper.pipeline.report.columns import CLUSTER, UNCERTAIN, duration_column, window_column
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.values import KEPT, Answers, Headline, ReportColumn, Row, Section, Severity
 
@@ -19,6 +19,7 @@ _COLUMNS = (
     duration_column("unwritable_ms", "not writable"),
     duration_column("no_route_ms", "no route"),
     duration_column("unknown_ms", "unknown"),
+    window_column("uncertain_ms", "uncertain"),
     ReportColumn("worst_namesrv", "worst at"),
     duration_column("worst_ms", "not writable there"),
 )
@@ -35,11 +36,13 @@ def _make(answers: Answers, _zone: str) -> Section:
         Headline(Severity.BAD, said) if total else Headline(Severity.GOOD, "Every topic could be written to")
     )
     title = "Topics without a writable queue"
-    return Section("topics", title, headline, [f"{said}.", *_hints(topics)], _COLUMNS, topics, total)
+    uncertain = [UNCERTAIN] if any(row["uncertain_ms"] for row in topics) else []
+    summary = [f"{said}.", *_hints(topics), *uncertain]
+    return Section("topics", title, headline, summary, _COLUMNS, topics, total)
 
 
 def _hints(topics: Sequence[Row]) -> list[str]:
-    """What clients of a single name server saw: the times are those of the best one."""
+    """Describe the view of clients of a single name server: the times are those of the best one."""
     worse = [row for row in topics if (row["worst_ms"] or 0) > row["unwritable_ms"] + row["no_route_ms"]]
     if not worse:
         return []

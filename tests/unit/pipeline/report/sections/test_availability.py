@@ -2,7 +2,9 @@
 
 import pytest
 
+from namekeeper.pipeline.report.columns import UNCERTAIN
 from namekeeper.pipeline.report.plots import Kind
+from namekeeper.pipeline.report.table import columns_with_text
 from namekeeper.pipeline.report.values import Severity
 from tests.support.pipeline.report_rows import HOUR, START, drawn_plot, made_section, report_rows
 
@@ -56,3 +58,13 @@ def test_the_least_available_are_drawn_if_there_are_many():
 def test_the_headline_counts_who_was_away():
     assert made_section("availability", ROWS).headline == (Severity.BAD, "1 of 3 brokers away for some time")
     assert made_section("availability", {**ROWS, "availability": []}).headline is None
+
+
+def test_uncertain_time_is_shown_and_explained_only_where_there_is_some():
+    exact = made_section("availability", ROWS)
+    assert "uncertain" not in [column.title for column in columns_with_text(exact.columns, exact.rows, "UTC")]
+    rows = [{**ROWS["availability"][0], "uncertain_ms": 6_000}, *ROWS["availability"][1:]]
+    found = made_section("availability", {**ROWS, "availability": rows})
+    columns = {column.title: column for column in columns_with_text(found.columns, found.rows, "UTC")}
+    assert [columns["uncertain"].show(row["uncertain_ms"], "UTC") for row in found.rows] == ["6 s", "", ""]
+    assert found.summary == [*exact.summary, UNCERTAIN]

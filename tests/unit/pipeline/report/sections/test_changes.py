@@ -7,6 +7,7 @@ from namekeeper.pipeline.report.period import Period
 from namekeeper.pipeline.report.plots import Kind
 from namekeeper.pipeline.report.sections.changes import CHANGES
 from namekeeper.pipeline.report.specification import ReportTables
+from namekeeper.pipeline.report.table import columns_with_text
 from tests.support.pipeline.report_rows import HOUR, NASTY, START, drawn_plot, made_section, report_rows
 
 ROWS = report_rows()
@@ -93,3 +94,13 @@ def test_causes_are_drawn_by_what_they_mean():
     (column,) = plot.columns
     assert [kind for kind, _, _ in column.parts] == [Kind.CAME, Kind.WENT, Kind.BY_HAND]
     assert column.title.endswith("10 by registrations, 9 because brokers went, 15 by people and tools")
+
+
+def test_changes_show_their_longest_window():
+    group, started = ROWS["change_groups"]
+    exact = made_section("changes", ROWS)
+    titles = [column.title for column in columns_with_text(exact.columns, exact.rows, "UTC")]
+    assert "or earlier by" not in titles
+    found = made_section("changes", {**ROWS, "change_groups": [{**group, "window_ms": 6_000}, started]})
+    columns = {column.title: column for column in columns_with_text(found.columns, found.rows, "UTC")}
+    assert [columns["or earlier by"].show(row["window_ms"], "UTC") for row in found.rows] == ["6 s", ""]

@@ -3,7 +3,8 @@
 import pytest
 
 from namekeeper.pipeline.report.plots import Kind
-from tests.support.pipeline.report_rows import drawn_plot, made_section, report_rows
+from namekeeper.pipeline.report.table import columns_with_text
+from tests.support.pipeline.report_rows import HOUR, drawn_plot, made_section, report_rows
 
 ROWS = report_rows()
 
@@ -32,3 +33,13 @@ def test_topics_that_differed_at_the_same_time_share_a_lane():
 
 def test_without_differences_it_says_so():
     assert made_section("drift", {**ROWS, "drift": []}).headline.text == "No differences between name servers"
+
+
+def test_the_window_of_its_end_is_uncertain_and_no_longer_than_the_difference():
+    exact = made_section("drift", ROWS)
+    assert "uncertain" not in [column.title for column in columns_with_text(exact.columns, exact.rows, "UTC")]
+    rows = [
+        {**row, "to_window_ms": window} for row, window in zip(ROWS["drift"], (6_000, 9 * HOUR), strict=True)
+    ]
+    found = made_section("drift", {**ROWS, "drift": rows})
+    assert [row["uncertain_ms"] for row in found.rows] == [6_000, 2 * HOUR]

@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.pipeline.report.plots import Kind
+from namekeeper.pipeline.report.table import columns_with_text
 from namekeeper.pipeline.report.values import Row, Severity
 from tests.support.pipeline.report_rows import HOUR, START, drawn_plot, made_section, report_rows
 
@@ -184,3 +185,22 @@ def test_the_headline_says_how_many_are_not_over():
         "1 incident",
     )
     assert made_section("incidents", {**ROWS, "incidents": []}).headline == (Severity.GOOD, "No incidents")
+
+
+def test_an_incident_shows_by_how_much_it_may_have_begun_earlier():
+    first, second = ROWS["incidents"]
+    exact = made_section("incidents", ROWS)
+    titles = [column.title for column in columns_with_text(exact.columns, exact.rows, "UTC")]
+    assert "or earlier by" not in titles
+    earlier = {
+        **first,
+        "from_ts": first["from_ts"] - HOUR,
+        "to_ts": first["to_ts"] - HOUR,
+        "from_window_ms": 4_000,
+    }
+    rows = [{**first, "from_window_ms": 2_000}, earlier, second]
+    found = made_section("incidents", {**ROWS, "incidents": rows})
+    assert [(row["from_ts"], row["from_window_ms"]) for row in found.rows] == [
+        (earlier["from_ts"], 4_000),
+        (second["from_ts"], None),
+    ]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from namekeeper.pipeline.report.columns import UNCERTAIN
+from namekeeper.pipeline.report.table import columns_with_text
 from tests.support.pipeline.report_rows import drawn_plot, made_section, report_rows
 
 ROWS = report_rows()
@@ -37,3 +39,12 @@ def test_what_is_cut_counts_in_the_total():
 def test_topics_with_the_same_times_are_one_row_and_few_enough_are_good_news():
     assert made_section("topics", {**ROWS, "topics": []}).headline.text == "Every topic could be written to"
     assert [column.name for column in made_section("topics", ROWS).columns if column.is_subject] == ["topic"]
+
+
+def test_uncertain_time_is_shown_and_explained_only_where_there_is_some():
+    exact = made_section("topics", ROWS)
+    assert "uncertain" not in [column.title for column in columns_with_text(exact.columns, exact.rows, "UTC")]
+    found = made_section("topics", {**ROWS, "topics": [{**ROWS["topics"][0], "uncertain_ms": 9_000}]})
+    columns = {column.title: column for column in columns_with_text(found.columns, found.rows, "UTC")}
+    assert columns["uncertain"].show(found.rows[0]["uncertain_ms"], "UTC") == "9 s"
+    assert found.summary == [*exact.summary, UNCERTAIN]

@@ -1,5 +1,6 @@
 -- How long each topic could be written to on each day, and at which name server this was longest impossible.
--- columns: day, cluster, topic, writable_ms, unwritable_ms, no_route_ms, unknown_ms, worst_namesrv, worst_ms
+-- columns: day, cluster, topic, writable_ms, unwritable_ms, no_route_ms, unknown_ms, worst_namesrv, worst_ms,
+--   uncertain_ms
 -- reads: report_day, topic_state, topic_witness, topic_writable
 -- writes: topic_availability_daily
 WITH count_change AS (
@@ -42,6 +43,11 @@ best AS (
     d.day, s.cluster, s.topic, s.state, least(s.valid_to, d.to_ts) - greatest(s.valid_from, d.from_ts) AS ms
   FROM topic_state s
   JOIN report_day d ON s.valid_from < d.to_ts AND s.valid_to > d.from_ts
+  UNION ALL
+  SELECT
+    d.day, s.cluster, s.topic, 'uncertain', least(s.valid_to, d.to_ts) - greatest(s.uncertain_from, d.from_ts)
+  FROM topic_state s
+  JOIN report_day d ON s.uncertain_from < d.to_ts AND s.valid_to > d.from_ts
 )
 SELECT
   b.day, b.cluster, b.topic,
@@ -50,7 +56,8 @@ SELECT
   sum(CASE WHEN b.state = 'no_route' THEN b.ms ELSE 0 END) AS no_route_ms,
   sum(CASE WHEN b.state = 'unknown' THEN b.ms ELSE 0 END) AS unknown_ms,
   max(w.worst_namesrv) AS worst_namesrv,
-  coalesce(max(w.worst_ms), 0) AS worst_ms
+  coalesce(max(w.worst_ms), 0) AS worst_ms,
+  sum(CASE WHEN b.state = 'uncertain' THEN b.ms END) AS uncertain_ms
 FROM best b
 LEFT JOIN worst w ON w.day = b.day AND w.cluster = b.cluster AND w.topic = b.topic
 GROUP BY b.day, b.cluster, b.topic

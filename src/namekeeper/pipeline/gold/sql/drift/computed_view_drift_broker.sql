@@ -1,10 +1,11 @@
 -- When witnesses disagreed about whether a broker is there, on corrected time.
 -- columns: cluster, broker_name, broker_id, broker_addr, held_by, missing_at, valid_from, valid_to, from_namesrv,
---   from_ts, to_namesrv, to_ts, is_open
+--   from_ts, from_window_ms, to_namesrv, to_ts, to_window_ms, is_open
 -- reads: broker_witness, name_server_clock_daily, registered_broker
 WITH observed_broker AS (
   SELECT
     h.namesrv, h.cluster, h.broker_name, h.broker_id, h.broker_addr, 1 AS seen,
+    h.from_window_ms, h.to_window_ms,
     -- include: corrected_times
     --   row: h
   FROM registered_broker h

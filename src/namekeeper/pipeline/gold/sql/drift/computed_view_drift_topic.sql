@@ -1,6 +1,6 @@
 -- When name servers that had a broker name registered disagreed about one of its topics, on corrected time.
--- columns: cluster, broker_name, topic, views, valid_from, valid_to, from_namesrv, from_ts, to_namesrv, to_ts,
---   is_open
+-- columns: cluster, broker_name, topic, views, valid_from, valid_to, from_namesrv, from_ts, from_window_ms,
+--   to_namesrv, to_ts, to_window_ms, is_open
 -- reads: cluster_of_broker_name, name_server_clock_daily, observed_topic, registered_broker_name
 WITH name_witness AS (
   SELECT

@@ -1,6 +1,5 @@
 -- Topic rows with a hash of the topic. The topics of a broker name are in 16 buckets, see checkpoint_run.
--- columns: namesrv, boot, seq, place, checkpoint, change, ts, up_ms, cause, peer, broker_name, topic,
---   read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone, load_id, topic_hash, bucket
+-- columns: {envelope}, {fields of topic_row}, load_id, topic_hash, bucket
 -- reads: topic_row
 -- not kept: these are most of all rows
 SELECT *, topic_hash & 15 AS bucket

@@ -4,7 +4,7 @@
 -- kept: it is computed while other views sort the records
 SELECT
   namesrv, boot, checkpoint, broker_name, bucket, count(*) AS topics,
-  bit_xor(xxhash64(topic_hash, read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone)) AS fingerprint
+  bit_xor(xxhash64(topic_hash, {values of topic_row}, gone)) AS fingerprint
 FROM bucketed_topic_row
 WHERE checkpoint IS NOT NULL
 GROUP BY namesrv, boot, checkpoint, broker_name, bucket

@@ -4,23 +4,21 @@
 -- disagreement, `namesrv` is a name server that was wrong: it misses what another one has, or it still has what the
 -- others lost just before.
 -- columns: kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker,
---   namesrv, topic, is_forgotten, closed_by
+--   namesrv, topic, is_forgotten, closed_by, from_window_ms
 -- reads: broker_group_history, broker_session, broker_state_daily, last_record_time, lost_records,
---   name_server_timeline, topic_route, view_drift_broker, view_drift_topic
+--   name_server_timeline, server, topic_route, view_drift_broker, view_drift_topic
 -- kept: it has few rows, and the queries over it need it six times
 WITH horizon AS (
   SELECT max(up_to) AS up_to FROM last_record_time
 ),
-cluster_of AS (
-  SELECT broker_name, max_by(cluster, (valid_from, cluster)) AS cluster
-  FROM broker_group_history
-  WHERE cluster IS NOT NULL
-  GROUP BY broker_name
+-- include: last_cluster,
+observed_boot AS (
+  SELECT DISTINCT namesrv, boot FROM server WHERE observed_addr IS NOT NULL
 ),
 broker_end AS (
   SELECT
     cluster, broker_name, broker_id, valid_to AS from_ts, min(coalesce(reason, ended_by)) AS cause,
-    min(to_peer) AS peer, min(closed_by) AS closed_by
+    min(to_peer) AS peer, min(closed_by) AS closed_by, max(to_window_ms) AS from_window_ms
   FROM broker_session
   WHERE ended_by IN ('gone', 'changed')
   GROUP BY cluster, broker_name, broker_id, valid_to
@@ -44,7 +42,7 @@ broker_outage AS (
 wiped AS (
   SELECT
     namesrv, broker_name, valid_from AS from_ts, min(from_peer) AS peer,
-    max(coalesce(valid_to, :forever)) AS to_ts
+    max(coalesce(valid_to, :forever)) AS to_ts, max(from_window_ms) AS from_window_ms
   FROM topic_route
   WHERE from_cause = 'wipe_write_perm'
   GROUP BY namesrv, broker_name, valid_from
@@ -52,7 +50,7 @@ wiped AS (
 -- Those that miss a broker are wrong. But if those that had it lost it as well, soon and last, they were late.
 broker_drift AS (
   SELECT
-    d.cluster, d.broker_name, d.broker_id, d.valid_from,
+    d.cluster, d.broker_name, d.broker_id, d.valid_from, d.from_window_ms,
     CASE WHEN d.is_open THEN :forever ELSE d.valid_to END AS to_ts,
     CASE
       WHEN d.is_open OR d.valid_to - d.valid_from > :late_ms OR e.namesrv IS NULL THEN d.missing_at
@@ -112,7 +110,8 @@ part AS (
     concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS who, o.broker_name AS subject, o.from_ts, o.to_ts,
     e.cause, e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
     CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
-    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten, e.closed_by
+    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten, e.closed_by,
+    e.from_window_ms
   FROM broker_outage o
   CROSS JOIN horizon h
   LEFT JOIN broker_end e
@@ -121,14 +120,16 @@ part AS (
   UNION ALL
   SELECT
     'permission_wiped', c.cluster, '', 'permission', w.broker_name, w.broker_name, w.from_ts, w.to_ts,
-    'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING)
+    'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING),
+    w.from_window_ms
   FROM wiped w
   LEFT JOIN cluster_of c ON c.broker_name = w.broker_name
   UNION ALL
   SELECT
     'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from, d.to_ts,
     CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
-    concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING)
+    concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING),
+    d.from_window_ms
   FROM broker_drift d
   LEFT JOIN broker_drift_at a
     ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.broker_id = d.broker_id
@@ -138,7 +139,7 @@ part AS (
     'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from,
     CASE WHEN d.is_open THEN :forever ELSE d.valid_to END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, CAST(NULL AS STRING), a.namesrv, d.topic, 0,
-    CAST(NULL AS STRING)
+    CAST(NULL AS STRING), d.from_window_ms
   FROM view_drift_topic d
   LEFT JOIN topic_drift_at a
     ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.topic = d.topic AND a.valid_from = d.valid_from
@@ -147,10 +148,12 @@ part AS (
     'name_server_down', CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv, t.namesrv, t.valid_from,
     coalesce(t.valid_to, :forever), CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0,
-    CAST(NULL AS STRING)
+    CAST(NULL AS STRING), CAST(NULL AS BIGINT)
   FROM name_server_timeline t
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
-  WHERE t.state = 'stopped' OR l.reason = 'no_stop'
+  -- The end of a period of observation is no end of the name server.
+  LEFT JOIN observed_boot o ON o.namesrv = l.namesrv AND o.boot = l.boot
+  WHERE t.state = 'stopped' OR (l.reason = 'no_stop' AND o.boot IS NULL)
 ),
 -- include: islands
 --   named: part_island
@@ -160,5 +163,5 @@ part AS (
 --   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
 SELECT
   kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker, namesrv,
-  topic, is_forgotten, closed_by
+  topic, is_forgotten, closed_by, from_window_ms
 FROM part_island

@@ -2,18 +2,13 @@
 -- of the failure that took its last row to write to; a topic without such a failure is an incident of its own. So are
 -- deleted topics that clients go on asking for.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
---   name_servers, lookups, languages, is_forgotten, topic_ms, closed_by
+--   name_servers, lookups, languages, is_forgotten, topic_ms, closed_by, from_window_ms
 -- reads: broker_group_history, incident_part, last_record_time, topic_outage_cause, topic_route, unknown_topic_minute
 -- writes: incident
 WITH horizon AS (
   SELECT max(up_to) AS up_to FROM last_record_time
 ),
-cluster_of AS (
-  SELECT broker_name, max_by(cluster, (valid_from, cluster)) AS cluster
-  FROM broker_group_history
-  WHERE cluster IS NOT NULL
-  GROUP BY broker_name
-),
+-- include: last_cluster,
 failure AS (
   SELECT
     kind AS of_kind, cluster, of_subject, island,
@@ -25,14 +20,15 @@ failure AS (
     sort_array(collect_set(namesrv)) AS name_servers,
     sort_array(collect_set(CAST(NULL AS STRING))) AS no_names,
     max(is_forgotten) = 1 AS is_forgotten,
-    min(CASE WHEN cause = 'channel_closed' THEN closed_by END) AS closed_by
+    min(CASE WHEN cause = 'channel_closed' THEN closed_by END) AS closed_by,
+    nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0) AS from_window_ms
   FROM incident_part
   GROUP BY kind, cluster, of_subject, island
 ),
 -- A slave that registers before its master brings topics that can't be written to for a moment: that is no failure.
 changed_topic AS (
   SELECT o.cluster, o.topic, o.from_ts, o.to_ts, coalesce(o.cause, '') AS of_subject, o.cause, o.peer, o.broker_name,
-    o.namesrv
+    o.namesrv, o.from_window_ms
   FROM topic_outage_cause o
   CROSS JOIN horizon h
   WHERE o.kind IS NULL AND (o.was_writable OR o.to_ts - o.from_ts > :together_ms OR o.to_ts >= h.up_to)
@@ -47,7 +43,7 @@ changed_topic AS (
 changed_row AS (
   SELECT
     i.cluster, i.of_subject, i.island, i.topic, i.from_ts, i.to_ts, i.cause, i.peer, i.broker_name,
-    coalesce(r.namesrv, i.namesrv) AS namesrv
+    coalesce(r.namesrv, i.namesrv) AS namesrv, i.from_window_ms
   FROM changed_island i
   LEFT JOIN topic_route r
     ON r.topic = i.topic AND r.broker_name = i.broker_name AND r.to_cause = i.cause AND r.valid_to <= i.from_ts
@@ -59,7 +55,8 @@ asked_topic AS (
 topic_row AS (
   SELECT
     c.cluster, r.topic, r.namesrv, r.broker_name, r.valid_from, coalesce(r.valid_to, :forever) AS valid_to,
-    r.ended_by = 'gone' AND r.reason IS NULL AS is_deleted, r.to_cause AS cause, r.to_peer AS peer
+    r.ended_by = 'gone' AND r.reason IS NULL AS is_deleted, r.to_cause AS cause, r.to_peer AS peer,
+    r.to_window_ms
   FROM topic_route r
   JOIN asked_topic a ON a.topic = r.topic
   JOIN cluster_of c ON c.broker_name = r.broker_name
@@ -87,7 +84,8 @@ topic_absence AS (
 ),
 deletion AS (
   SELECT
-    d.cluster, d.topic, d.from_ts, d.until, min(r.cause) AS cause, min(r.peer) AS peer
+    d.cluster, d.topic, d.from_ts, d.until, min(r.cause) AS cause, min(r.peer) AS peer,
+    max(r.to_window_ms) AS from_window_ms
   FROM topic_absence d
   JOIN row_island r
     ON r.cluster = d.cluster AND r.topic = d.topic AND r.island = d.island AND r.valid_to = d.from_ts
@@ -97,6 +95,7 @@ deletion AS (
 missed_topic AS (
   SELECT
     d.cluster, d.topic, d.from_ts, coalesce(d.cause, '') AS of_subject, min(d.cause) AS cause, min(d.peer) AS peer,
+    max(d.from_window_ms) AS from_window_ms,
     CASE
       WHEN max(u.minute) + 120000 >= max(h.up_to) AND d.until >= max(h.up_to) THEN :forever
       ELSE least(max(u.minute) + 60000, d.until)
@@ -123,14 +122,14 @@ missed_row AS (
 every_incident AS (
   SELECT
     of_kind, cluster, of_subject, island, kind, subject, from_ts, to_ts, cause, peer, brokers, broker_names, topics,
-    first_topic, name_servers, no_names, is_forgotten, closed_by
+    first_topic, name_servers, no_names, is_forgotten, closed_by, from_window_ms
   FROM failure
   UNION ALL
   SELECT
     'topic_unwritable', cluster, of_subject, island, 'topic_unwritable', min(topic), min(from_ts), max(to_ts),
     min(cause), min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), 0,
     CAST(NULL AS STRING), sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))),
-    false, CAST(NULL AS STRING)
+    false, CAST(NULL AS STRING), nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0)
   FROM changed_row
   GROUP BY cluster, of_subject, island
   UNION ALL
@@ -138,7 +137,7 @@ every_incident AS (
     'topic_deleted', cluster, of_subject, island, 'topic_deleted', min(topic), min(from_ts), max(to_ts), min(cause),
     min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), count(DISTINCT topic), min(topic),
     sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))), max(is_forgotten) = 1,
-    CAST(NULL AS STRING)
+    CAST(NULL AS STRING), nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0)
   FROM missed_row
   GROUP BY cluster, of_subject, island
 ),
@@ -203,7 +202,8 @@ SELECT
   coalesce(a.languages, i.no_names) AS languages,
   i.is_forgotten,
   coalesce(n.topic_ms, 0) AS topic_ms,
-  i.closed_by
+  i.closed_by,
+  i.from_window_ms
 FROM every_incident i
 CROSS JOIN horizon h
 LEFT JOIN lost_topic n

@@ -3,15 +3,11 @@
 -- part_cluster, of_subject and island name the failure; or they are null, because only the row itself changed. If no
 -- row ended then, because nothing was known before, a broker that had the topic before and was away is the failure.
 -- columns: cluster, topic, from_ts, to_ts, kind, part_cluster, of_subject, island, was_writable, cause, peer,
---   broker_name, namesrv
+--   broker_name, namesrv, from_window_ms
 -- reads: broker_group_history, broker_session, incident_part, topic_outage_daily, topic_route
 -- kept: it has few rows, and the query over it needs it three times
-WITH cluster_of AS (
-  SELECT broker_name, max_by(cluster, (valid_from, cluster)) AS cluster
-  FROM broker_group_history
-  WHERE cluster IS NOT NULL
-  GROUP BY broker_name
-),
+WITH
+-- include: last_cluster,
 -- include: islands,
 --   named: outage_island
 --   rows: topic_outage_daily
@@ -26,7 +22,7 @@ topic_outage AS (
 writable_row AS (
   SELECT
     o.cluster, o.topic, o.from_ts, r.namesrv, r.broker_name, r.valid_from, coalesce(r.valid_to, :forever) AS valid_to,
-    r.ended_by, r.to_cause, r.to_peer
+    r.ended_by, r.to_cause, r.to_peer, r.to_window_ms
   FROM topic_outage o
   JOIN topic_route r ON r.topic = o.topic AND r.valid_from < o.from_ts
   JOIN cluster_of c ON c.broker_name = r.broker_name AND c.cluster = o.cluster
@@ -40,14 +36,15 @@ ending AS (
       WHEN to_cause = 'wipe_write_perm' THEN 'permission'
       WHEN ended_by IN ('stopped', 'unknown') THEN 'name server'
     END AS way,
-    CASE WHEN ended_by IN ('stopped', 'unknown') THEN namesrv ELSE broker_name END AS who
+    CASE WHEN ended_by IN ('stopped', 'unknown') THEN namesrv ELSE broker_name END AS who, to_window_ms
   FROM writable_row
   WHERE valid_to = from_ts
   UNION ALL
   SELECT
     w.cluster, w.topic, w.from_ts, w.namesrv, w.broker_name, coalesce(s.reason, s.ended_by), s.to_peer,
     CASE WHEN s.ended_by IN ('stopped', 'unknown') THEN 'name server' ELSE 'session' END,
-    CASE WHEN s.ended_by IN ('stopped', 'unknown') THEN w.namesrv ELSE concat(w.broker_name, ' 0') END
+    CASE WHEN s.ended_by IN ('stopped', 'unknown') THEN w.namesrv ELSE concat(w.broker_name, ' 0') END,
+    s.to_window_ms
   FROM writable_row w
   JOIN broker_session s
     ON s.namesrv = w.namesrv AND s.broker_name = w.broker_name AND s.valid_to = w.from_ts AND s.cluster = w.cluster
@@ -62,14 +59,15 @@ carrier AS (
   WHERE e.topic IS NULL
 ),
 candidate AS (
-  SELECT cluster, topic, from_ts, true AS was_writable, cause, peer, broker_name, namesrv, way, who FROM ending
+  SELECT cluster, topic, from_ts, true AS was_writable, cause, peer, broker_name, namesrv, way, who, to_window_ms
+  FROM ending
   UNION ALL
   SELECT
     cluster, topic, from_ts, false, CAST(NULL AS STRING), CAST(NULL AS STRING), broker_name, CAST(NULL AS STRING),
-    'session', concat(broker_name, ' 0')
+    'session', concat(broker_name, ' 0'), CAST(NULL AS BIGINT)
   FROM carrier
 ),
--- What was lost, and when, whatever the topic.
+-- Each loss and its time, without the topic.
 lost AS (
   SELECT DISTINCT cluster, way, who, from_ts FROM candidate WHERE way IS NOT NULL
 ),
@@ -100,6 +98,7 @@ chosen AS (
 )
 SELECT
   o.cluster, o.topic, o.from_ts, o.to_ts, c.kind, c.part_cluster, c.of_subject, c.island,
-  coalesce(c.was_writable, false) AS was_writable, c.cause, c.peer, c.broker_name, c.namesrv
+  coalesce(c.was_writable, false) AS was_writable, c.cause, c.peer, c.broker_name, c.namesrv,
+  c.to_window_ms AS from_window_ms
 FROM topic_outage o
 LEFT JOIN chosen c ON c.cluster = o.cluster AND c.topic = o.topic AND c.from_ts = o.from_ts AND c.choice = 1

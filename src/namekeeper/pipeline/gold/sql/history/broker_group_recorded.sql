@@ -1,9 +1,8 @@
 -- Broker names as recorded, with members that can be compared.
--- columns: namesrv, boot, seq, place, checkpoint, change, ts, up_ms, cause, peer, broker_name, cluster, zone,
---   acting_master, gone, load_id, members
+-- columns: {envelope}, {plain of broker_group}, load_id, members
 -- reads: broker_group
 SELECT
-  namesrv, boot, place, seq, checkpoint, cause, peer, broker_name, cluster, zone, acting_master, gone,
+  {envelope}, {plain of broker_group}, load_id,
   array_sort(
     transform(
       map_entries(broker_addrs),

@@ -15,7 +15,7 @@ server_summary AS (
   SELECT
     namesrv, boot,
     max(uuid) AS uuid, max(server_version) AS server_version, max(port) AS port,
-    max(previous_boot) AS previous_boot,
+    max(previous_boot) AS previous_boot, max(observed_addr) AS observed_addr,
     max(CASE WHEN kind = 'server_stopped' THEN 1 ELSE 0 END) AS stops,
     sum(CASE WHEN kind = 'clock_changed' THEN 1 ELSE 0 END) AS clock_steps,
     min(CASE WHEN kind = 'clock_changed' THEN step_ms END) AS largest_step_back_ms,
@@ -40,8 +40,9 @@ SELECT
   s.first_seq, s.last_seq, s.first_ts,
   CASE
     WHEN d.stops > 0 THEN 'stopped'
-    WHEN lead(s.boot) OVER (PARTITION BY s.namesrv ORDER BY s.boot) IS NOT NULL THEN 'crashed'
-    ELSE 'running'
+    WHEN lead(s.boot) OVER (PARTITION BY s.namesrv ORDER BY s.boot) IS NULL THEN 'running'
+    WHEN d.observed_addr IS NOT NULL THEN 'not observed'
+    ELSE 'crashed'
   END AS ended_by,
   s.knows_up_to,
   coalesce(l.losses, 0) AS losses,

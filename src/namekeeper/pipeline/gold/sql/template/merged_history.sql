@@ -1,6 +1,6 @@
 -- Rows of {table} as they are now: the computed ones, and the parts of the old ones in the kept ranges. Equal
 -- neighbours are joined to one row, so that the result does not depend on the bounds of the ranges. An old
--- row that began exactly at the begin of a recompute range is a period without length. It gives the begin of
+-- row that began exactly at the start of a recompute range is a period without length. It gives the start of
 -- the equal period after it if its record lies before the range; otherwise it does not count.
 -- columns: {table_columns}
 -- reads: computed_{table}, overlapping_{table}, {kept_range}
@@ -42,4 +42,4 @@ counted_period AS (
 --   last: {last_ends}
 -- include: as_table
 --   rows: joined_island
-WHERE is_first = 1 AND valid_to - valid_from >= :shortest_ms
+WHERE is_first = 1 AND {certain_to} - valid_from >= :shortest_ms

@@ -1,0 +1,287 @@
+"""`namekeeper observe`: follows running name servers by read requests, and keeps a journal of each."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from click.core import ParameterSource
+
+from namekeeper.app.process import spare_the_collector
+from namekeeper.app.stop_signals import stopping_by_signals
+from namekeeper.cli.connecting import SENDER_OPTIONS, open_client, sender_options
+from namekeeper.cli.credentials import take_credentials
+from namekeeper.cli.failure import failure_of
+from namekeeper.cli.output import echo, json_option, note
+from namekeeper.cli.shared_options import namesrv_option
+from namekeeper.cli.tls_files import TlsFiles, take_tls_files
+from namekeeper.clock import SystemClock
+from namekeeper.common.counts import shown_count
+from namekeeper.common.durations import shown_duration
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.files import (
+    SMALL_FILE_BYTES,
+    make_folder,
+    problem_with,
+    read_if_exists,
+    read_own_file,
+    replace_own_file,
+)
+from namekeeper.foreign_json import UNREADABLE_JSON
+from namekeeper.observe.config import (
+    ConnectionSettings,
+    ObservedCluster,
+    Observing,
+    check_targets,
+    parse_observing,
+)
+from namekeeper.observe.observer import ObserverState, ObserverStatus
+from namekeeper.observe.observers import Observers
+from namekeeper.observe.schedule import Rates
+from namekeeper.remoting.address import Address, parse_addresses
+from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.credentials import Credentials
+
+__all__ = ["STATUS_FILE", "observe"]
+
+STATUS_FILE = ".observe.json"
+"""File in the folder of the journals, with the status of each name server."""
+STATUS_SECONDS = 2.0
+STALE_MS = 30_000
+"""A status that is older was left by an observer that was killed."""
+SECRET_BYTES = 4_096
+"""A secret key, and a line feed."""
+
+
+@click.command("observe", context_settings={"help_option_names": ["-h", "--help"]})
+@namesrv_option("Name servers to observe, 'host:port;host:port'.")
+@click.option(
+    "--discover", metavar="LIST",
+    help="Names in the DNS, 'name:port': each address behind one is a name server of its own.",
+)  # fmt: skip
+@click.option(
+    "-c", "--config-file", metavar="FILE", help="TOML: several clusters, and how often to ask. Replaces -n."
+)
+@click.option(
+    "--journal", default="", metavar="DIR", help="Folder for the journals: each name server has one below it."
+)
+@click.option(
+    "--budget", "budget_percent", type=click.FloatRange(0, 100, min_open=True), default=1.0,
+    show_default=True, metavar="PERCENT",
+    help="What the requests may cost each name server, of one of its cores.",
+)  # fmt: skip
+@click.option(
+    "--status",
+    "shows_status",
+    is_flag=True,
+    help="Print what the observer that writes to --journal does, and end.",
+)
+@json_option()
+@sender_options
+@click.pass_context
+def observe(  # noqa: PLR0913 - one for each option
+    context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
+    journal: str, budget_percent: float, shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
+) -> None:  # fmt: skip
+    """Keep a journal of name servers that run, of any release, by asking them.
+
+    Only read requests are sent, and no more than --budget allows. Runs until SIGTERM or Ctrl-C; a line is
+    printed when a name server is observed, and when it is not. Read the journals with `why`, `history`,
+    `route-at`, `console` and `journal`, as those of a name server of ours.
+    """
+    try:
+        if shows_status:
+            _show(_folder_of(journal, config_file), as_json=as_json)
+            return
+        if config_file is not None:
+            if discover or any(connection[name] for name in SENDER_OPTIONS):
+                raise ConfigError(
+                    f"{config_file} says which name servers there are, and how they are reached: leave out"
+                    " --discover and the options for connections"
+                )
+            observing = _load(config_file, journal)
+            secret = ""
+        else:
+            source = context.get_parameter_source("namesrv_addr")
+            if discover and source is not ParameterSource.COMMANDLINE:
+                namesrv_addr = ""
+            observing, secret = _of_options(namesrv_addr, discover or "", journal, budget_percent, connection)
+        _make_folder(observing.journal)
+        openers = {cluster.label: _client_opener(cluster.access, secret) for cluster in observing.clusters}
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    observers = Observers(
+        observing, lambda cluster: openers[cluster.label](), clock=SystemClock(), on_change=_announce
+    )
+    spare_the_collector()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_run(observers, Path(observing.journal) / STATUS_FILE))
+
+
+def _of_options(
+    namesrv_addr: str, discover: str, journal: str, budget_percent: float, connection: dict[str, Any]
+) -> tuple[Observing, str]:
+    """Return the cluster that the options name, and the secret key.
+
+    Raises:
+        ConfigError: something is missing, or can't be used.
+    """
+    if not namesrv_addr and not discover:
+        raise ConfigError("which name servers? give -n HOST:PORT, --discover NAME:PORT or -c FILE")
+    if not journal:
+        raise ConfigError("where are the journals to be kept? give --journal DIR")
+    files: TlsFiles = take_tls_files(connection)
+    credentials = take_credentials(connection, os.environ)
+    access = ConnectionSettings(
+        tls=connection["tls"] or files != TlsFiles(),
+        tls_ca=files.ca,
+        tls_cert=files.cert,
+        tls_key=files.key,
+        access_key="" if credentials is None else credentials.access_key,
+    )
+    cluster = ObservedCluster("", _list(namesrv_addr), _list(discover), access)
+    observing = Observing(journal, (cluster,), Rates(budget=budget_percent / 100))
+    check_targets(observing, "-n")
+    return observing, "" if credentials is None else credentials.secret_key
+
+
+def _list(text: str) -> tuple[Address, ...]:
+    return tuple(dict.fromkeys(parse_addresses(text))) if text else ()
+
+
+def _load(config_file: str, journal: str) -> Observing:
+    try:
+        data = read_if_exists(config_file, limit=SMALL_FILE_BYTES)
+    except OSError as error:
+        raise ConfigError(f"{config_file}: {problem_with(config_file, error)}") from None
+    if data is None:
+        raise ConfigError(f"{config_file} does not exist")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{config_file} is not UTF-8") from None
+    return parse_observing(text, source=config_file, journal=journal)
+
+
+def _make_folder(path: str) -> None:
+    try:
+        make_folder(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: {problem_with(error.filename or path, error)}") from None
+
+
+def _client_opener(access: ConnectionSettings, secret: str) -> Callable[[], RemotingClient]:
+    """Return what opens clients that reach the name servers of one cluster."""
+    files = TlsFiles(access.tls_ca, access.tls_cert, access.tls_key) if access.tls else None
+    if access.secret_key_file:
+        secret = _secret_in(access.secret_key_file)
+    credentials = Credentials(access.access_key, secret) if access.access_key else None
+    return lambda: open_client(files, credentials)
+
+
+def _secret_in(path: str) -> str:
+    try:
+        data = read_if_exists(path, limit=SECRET_BYTES)
+    except OSError as error:
+        raise ConfigError(f"{path}: {problem_with(path, error)}") from None
+    secret = (data or b"").decode(errors="replace").strip()
+    if not secret:
+        raise ConfigError(f"{path} holds no secret key")
+    return secret
+
+
+async def _run(observers: Observers, status_file: Path) -> None:
+    stop = asyncio.Event()
+    running = asyncio.create_task(observers.run())
+    writing = asyncio.create_task(_write_status(observers, status_file))
+    with stopping_by_signals(stop.set):
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for task in (running, writing, stopped):
+            task.cancel()
+        await asyncio.gather(running, writing, stopped, return_exceptions=True)
+        await asyncio.to_thread(status_file.unlink, missing_ok=True)
+
+
+async def _write_status(observers: Observers, status_file: Path) -> None:
+    while True:
+        await asyncio.to_thread(_save_status, observers, status_file)
+        await asyncio.sleep(STATUS_SECONDS)
+
+
+def _save_status(observers: Observers, status_file: Path) -> None:
+    """Write the status; a disk that is full does not end the observer."""
+    data = msgspec.json.format(msgspec.json.encode(observers.status()), indent=2)
+    with contextlib.suppress(OSError):
+        replace_own_file(str(status_file), data + b"\n", is_synced=False)
+
+
+def _announce(id_: str, status: ObserverStatus) -> None:
+    """Print the line of a new state."""
+    echo(_line(id_, status))
+
+
+def _line(id_: str, status: ObserverStatus) -> str:
+    what = f"{shown_count(status.brokers, 'broker')}, {shown_count(status.topics, 'topic')}"
+    if status.state is ObserverState.OBSERVED:
+        return f"{id_}: observed: {what}"
+    if status.state is ObserverState.READING:
+        return f"{id_}: reading: it answers at {status.addr}"
+    return f"{id_}: {status.state.value}: {' '.join(status.reason.split())}"
+
+
+def _folder_of(journal: str, config_file: str | None) -> str:
+    if journal or config_file is None:
+        if not journal:
+            raise ConfigError("whose status? give --journal DIR or -c FILE")
+        return journal
+    return _load(config_file, journal).journal
+
+
+def _show(folder: str, *, as_json: bool) -> None:
+    """Print the status that an observer wrote last."""
+    text, age_ms = _read_status(folder)
+    if age_ms > STALE_MS:
+        note(f"note: this is {shown_duration(age_ms)} old: no observer writes there now")
+    if as_json:
+        echo(text.rstrip())
+        return
+    try:
+        found = msgspec.json.decode(text, type=dict[str, ObserverStatus])
+    except UNREADABLE_JSON as error:
+        raise ConfigError(f"{folder}: {STATUS_FILE} is not valid: {error}") from None
+    for id_, status in found.items():
+        for line in _lines(id_, status):
+            echo(line)
+
+
+def _read_status(folder: str) -> tuple[str, int]:
+    """The text of the status, and how old it is."""
+    path = Path(folder) / STATUS_FILE
+    try:
+        data = read_own_file(str(path))
+        written_ms = 0 if data is None else int(path.stat().st_mtime * 1_000)
+    except OSError as error:
+        raise ConfigError(f"{path}: {problem_with(str(path), error)}") from None
+    if data is None:
+        raise ConfigError(f"{folder} has no {STATUS_FILE}: no observer writes there now")
+    return data.decode(errors="replace"), SystemClock().now().wall_ms - written_ms
+
+
+def _lines(id_: str, status: ObserverStatus) -> Iterator[str]:
+    windows = status.windows
+    yield _line(id_, status)
+    brokers, topics = shown_duration(windows.members_ms), shown_duration(windows.topics_ms)
+    queues = shown_duration(windows.queues_ms)
+    yield f"  windows: brokers {brokers}, topics {topics}, queues and permissions {queues}"
+    requests = shown_count(status.requests, "request")
+    yield f"  {requests}, about {status.cost_us / 1e6:.1f} s of its processor"
+    for code, why in status.refused.items():
+        yield f"  request {code} is refused: {why}"
+    if status.journal is not None:
+        trouble = status.journal.trouble
+        yield f"  journal: {status.journal.folder}{f': not recording: {trouble}' if trouble else ''}"

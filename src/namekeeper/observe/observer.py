@@ -1,0 +1,321 @@
+"""Follows one name server: sends requests when they are due, keeps its tables, and has changes recorded.
+
+Requests are sent one after the other, except those for the rows of different topics. So the answers have
+an order, and a name server that is slow is asked less. After each answer the observer rests as long as
+the answer took.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from namekeeper.clock import Clock
+from namekeeper.errors import NamekeeperError, RequestError
+from namekeeper.model.broker import BrokerKey
+from namekeeper.observe.journal import JournalStatus, ObservedJournal, OpenJournal, Restart
+from namekeeper.observe.questions import (
+    AskConfig,
+    AskKv,
+    AskMembers,
+    AskRoute,
+    ObservedAnswer,
+    Question,
+    read_answer,
+    request_of,
+)
+from namekeeper.observe.schedule import Rates, RequestSchedule, Windows
+from namekeeper.observe.tables import ObservedTables, live_brokers
+from namekeeper.remoting.request_sender import RequestSender
+
+__all__ = ["NameServerObserver", "ObservedSender", "ObserverState", "ObserverStatus"]
+
+log = logging.getLogger("namekeeper.observe")
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 15.0
+"""Pauses after failures in a row: each is twice as long as the one before."""
+
+
+class ObservedSender(RequestSender, Protocol):
+    """Sends requests over one connection, and counts the connections that it made."""
+
+    connections_made: int
+
+    def release(self, addr: str) -> None:
+        """Close the connection; the next request makes another."""
+
+
+class ObserverState(StrEnum):
+    """The state of observing a name server."""
+
+    CONNECTING = "connecting"
+    """The name server never answered."""
+    READING = "reading"
+    """The name server answers, and not everything was read once. Nothing is recorded yet."""
+    OBSERVED = "observed"
+    NOT_OBSERVED = "not observed"
+    """The state of the name server is unknown from its last answer on."""
+
+
+class ObserverStatus(Struct, frozen=True, kw_only=True):
+    """The status of an observed name server: its state, its windows and its requests."""
+
+    addr: str
+    state: ObserverState
+    reason: str
+    """Why it is not observed; the last failure while it is."""
+    answered_at: int
+    """Wall ms of the last good answer; 0: never."""
+    restart: str
+    brokers: int
+    topics: int
+    unread: int
+    """Topics whose rows were never read."""
+    windows: Windows
+    requests: int
+    cost_us: int
+    """Processor time that the requests cost the name server, by the measured costs."""
+    refused: dict[str, str]
+    """Requests that the name server refuses, and why; what they would show is not recorded."""
+    journal: JournalStatus | None
+
+
+class NameServerObserver:
+    """Observes the name server at one address until it is cancelled.
+
+    Args:
+        addr: `host:port`.
+        sender: sends the requests; used for this name server only.
+        open_journal: opens the journal of a period of observation.
+        clock: the time.
+        rates: how often to ask, and the budget.
+        on_change: called with the status when the state, or what is recorded, is another.
+        sleep: waits this many seconds.
+    """
+
+    def __init__(  # noqa: PLR0913 - one for each part
+        self,
+        addr: str,
+        sender: ObservedSender,
+        open_journal: OpenJournal,
+        *,
+        clock: Clock,
+        rates: Rates = Rates(),  # noqa: B008 - a frozen value
+        on_change: Callable[[ObserverStatus], object] = lambda _: None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.addr = addr
+        self._sender = sender
+        self._open_journal = open_journal
+        self._clock = clock
+        self._rates = rates
+        self._on_change = on_change
+        self._sleep = sleep
+        self._state = ObserverState.CONNECTING
+        self._said: ObserverState | None = None
+        """The state that `on_change` was told last."""
+        self._reason = ""
+        self._answered_at = 0
+        self._restart = Restart.POSSIBLE
+        self._former: frozenset[BrokerKey] = frozenset()
+        """The brokers of the period before."""
+        self._former_connection: int | None = None
+        self._journal: ObservedJournal | None = None
+        self._failures = 0
+        """Failures in a row."""
+        self._requests_before, self._cost_before = 0, 0.0
+        self._begin()
+
+    async def run(self) -> None:
+        """Observe until cancelled; then end the journal at the last answer."""
+        try:
+            while True:
+                await self._sleep(await self.step())
+        finally:
+            await self._leave()
+
+    def status(self) -> ObserverStatus:
+        """The present status."""
+        tables, schedule = self._tables, self._schedule
+        return ObserverStatus(
+            addr=self.addr,
+            state=self._state,
+            reason=self._reason,
+            answered_at=self._answered_at,
+            restart=self._restart,
+            brokers=len(tables.live),
+            topics=len(tables.topics),
+            unread=tables.unread,
+            windows=schedule.windows(),
+            requests=self._requests_before + schedule.requests,
+            cost_us=int(self._cost_before + schedule.spent_us),
+            refused=dict(self._refused),
+            journal=None if self._journal is None else self._journal.status(),
+        )
+
+    async def step(self) -> float:
+        """Send the requests that are due, and take the answers; returns the seconds until the next call."""
+        began = self._clock.now()
+        questions = self._schedule.next(began.mono_ms)
+        if isinstance(questions, int):
+            return questions / 1_000
+        results = await asyncio.gather(*map(self._ask, questions))
+        answers = sorted(
+            (one for one in results if isinstance(one, ObservedAnswer)), key=lambda one: one.received.mono_ms
+        )
+        for question, result in zip(questions, results, strict=True):
+            if not isinstance(result, ObservedAnswer):
+                self._note_failure(question, result, began.mono_ms)
+        counts = bool(answers) and await self._is_same_period(answers)
+        for answer in answers:
+            if counts:
+                self._take(answer)
+            else:
+                self._schedule.failed(answer.question)
+        now = self._clock.now()
+        if len(answers) == len(questions):
+            self._failures = 0
+            return (now.mono_ms - began.mono_ms) / 1_000
+        if self._is_silent(now.mono_ms):
+            await self._give_up()
+        self._failures += 1
+        return min(FIRST_PAUSE_S * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE_S)
+
+    # Asking.
+
+    async def _ask(self, question: Question) -> ObservedAnswer | NamekeeperError:
+        code, fields = request_of(question)
+        sent = self._clock.now()
+        self._schedule.sent(question, sent.mono_ms)
+        try:
+            answer = await self._sender.invoke(self.addr, code, fields, timeout_ms=self._rates.answer_ms)
+            return read_answer(question, answer, sent, self._clock.now())
+        except NamekeeperError as error:
+            return error
+
+    def _note_failure(self, question: Question, error: NamekeeperError, since: int) -> None:
+        self._schedule.failed(question)
+        code, _ = request_of(question)
+        if isinstance(error, RequestError):
+            self._reason = f"{self.addr}: request {int(code)}: {error.remark} (code {error.code})"
+            if isinstance(question, AskKv | AskConfig) and self._journal is None:
+                self._schedule.drop(question)
+                self._refused[str(int(code))] = self._reason
+                return
+        else:
+            self._reason = str(error)
+            self._sender.release(self.addr)
+        self._failing.setdefault(question, since)
+        if isinstance(question, AskRoute):
+            self._schedule.touch([question.topic])
+        self._schedule.ask_members()
+
+    def _is_silent(self, now_ms: int) -> bool:
+        """Whether some request has had no good answer for too long."""
+        return any(now_ms - since >= self._rates.answer_ms for since in self._failing.values())
+
+    # Periods of observation.
+
+    def _begin(self) -> None:
+        """Know nothing."""
+        self._tables = ObservedTables()
+        self._schedule = RequestSchedule(self._rates, lambda topic: topic in self._tables.topics)
+        self._failing: dict[Question, int] = {}
+        """Question -> when a request that has had no good answer since was sent first."""
+        self._refused: dict[str, str] = {}
+        self._connection: int | None = None
+        """The connection of the last answer; None: there was no answer in this period."""
+        self._members_sent = 0
+
+    async def _is_same_period(self, answers: list[ObservedAnswer]) -> bool:
+        """Whether answers belong to the present period. If a name server may have restarted, another begins.
+
+        A restart shows in two ways: the connection was closed, and brokers are missing. Answers over a new
+        connection count only after a request for the brokers was answered over it.
+        """
+        first = answers[0]
+        is_members = isinstance(first.question, AskMembers)
+        made = self._sender.connections_made
+        if self._connection is None:
+            if not is_members:
+                return False
+            self._set_state(ObserverState.READING)
+        elif made != self._connection:
+            if not is_members:
+                self._schedule.ask_members()
+                return False
+            if not live_brokers(first.value) >= self._tables.live:
+                await self._begin_again("its connection was closed, and brokers are missing", first)
+        if is_members and self._is_late(first):
+            await self._begin_again("it answers too slowly", first)
+        if is_members:
+            self._note_restart(first)
+            self._members_sent = first.sent.mono_ms
+        self._connection = made
+        return True
+
+    def _is_late(self, members: ObservedAnswer) -> bool:
+        """Whether a change of the brokers would have a longer window than is stated."""
+        if self._connection is None or self._journal is None:
+            return False
+        limit_ms = self._schedule.windows().members_ms
+        return members.received.mono_ms - self._members_sent > limit_ms
+
+    async def _begin_again(self, reason: str, members: ObservedAnswer) -> None:
+        """End the period before an answer for the brokers, which begins another."""
+        await self._give_up(reason)
+        self._schedule.sent(members.question, members.sent.mono_ms)
+        self._set_state(ObserverState.READING)
+
+    def _note_restart(self, members: ObservedAnswer) -> None:
+        if self._connection is not None or not self._former:
+            return
+        live = live_brokers(members.value)
+        is_new = self._sender.connections_made != self._former_connection
+        self._restart = Restart.POSSIBLE if live & self._former or not is_new else Restart.SEEN
+
+    async def _give_up(self, reason: str = "") -> None:
+        """Observe no more: the state is unknown from the last answer on."""
+        self._reason = reason or self._reason
+        if self._connection is None:
+            self._set_state(ObserverState.NOT_OBSERVED if self._answered_at else ObserverState.CONNECTING)
+            return
+        self._former, self._former_connection = self._tables.live or self._former, self._connection
+        await self._leave()
+        self._requests_before += self._schedule.requests
+        self._cost_before += self._schedule.spent_us
+        self._begin()
+        self._set_state(ObserverState.NOT_OBSERVED)
+
+    async def _leave(self) -> None:
+        """End the journal of the period, if it has one."""
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            await journal.leave()
+
+    # Answers.
+
+    def _take(self, answer: ObservedAnswer) -> None:
+        question = answer.question
+        self._schedule.answered(question, answer.size)
+        self._failing.pop(question, None)
+        self._answered_at = answer.received.wall_ms
+        outcome = self._tables.take(answer)
+        self._schedule.touch(outcome.touched)
+        if outcome.is_doubted:
+            self._schedule.doubt()
+        if self._journal is not None:
+            self._journal.answered(answer.received, outcome.changes)
+        elif self._tables.is_complete and self._schedule.has_answers:
+            self._journal = self._open_journal(self._restart, self._tables.snapshot, answer.received)
+            self._reason = ""
+            self._set_state(ObserverState.OBSERVED)
+
+    def _set_state(self, state: ObserverState) -> None:
+        self._state = state
+        if state is not self._said:
+            self._said = state
+            self._on_change(self.status())

@@ -1,0 +1,147 @@
+"""Observes several name servers at once, also those that come and go behind a name in the DNS."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+
+from namekeeper.clock import Clock
+from namekeeper.journal.recording.snapshot import Snapshot
+from namekeeper.model.now import Now
+from namekeeper.observe.config import ObservedCluster, Observing, Target, journal_settings, writer_settings
+from namekeeper.observe.journal import ObservedJournal
+from namekeeper.observe.observer import NameServerObserver, ObservedSender, ObserverState, ObserverStatus
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.resolving import Resolver
+
+__all__ = ["DISCOVERED_LIMIT", "DISCOVER_SECONDS", "Observers", "OpenSender"]
+
+log = logging.getLogger("namekeeper.observe")
+
+DISCOVER_SECONDS = 15.0
+"""How often names in the DNS are looked up."""
+DISCOVERED_LIMIT = 64
+"""Name servers behind one name: each has a connection and a folder, and the DNS may name any number."""
+AFTER_A_BUG_SECONDS = 10.0
+
+OpenSender = Callable[[ObservedCluster], AbstractAsyncContextManager[ObservedSender]]
+"""Opens a sender to one name server of a cluster."""
+Resolve = Callable[[str], Awaitable[Iterable[str]]]
+
+
+class Observers:
+    """The observers of all name servers; `run` goes on until it is cancelled.
+
+    Args:
+        observing: what to observe.
+        open_sender: opens the sender of each observer.
+        clock: the time.
+        on_change: called with the id of a name server, and its status, when its state is another.
+        resolve: gives the addresses of a host; None asks the system.
+    """
+
+    def __init__(
+        self,
+        observing: Observing,
+        open_sender: OpenSender,
+        *,
+        clock: Clock,
+        on_change: Callable[[str, ObserverStatus], object] = lambda _id, _status: None,
+        resolve: Resolve | None = None,
+    ) -> None:
+        self._observing = observing
+        self._open_sender = open_sender
+        self._clock = clock
+        self._on_change = on_change
+        self._resolve = resolve
+        self._observers: dict[str, NameServerObserver] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._found_by: dict[str, tuple[str, Address]] = {}
+        """Id of a discovered name server -> label of its cluster, and the name that it was behind."""
+        self.undiscovered: dict[str, str] = {}
+        """Name in the DNS -> why its addresses are not known now."""
+
+    def status(self) -> Mapping[str, ObserverStatus]:
+        """Id of each name server -> its status."""
+        return {id_: observer.status() for id_, observer in self._observers.items()}
+
+    async def run(self) -> None:
+        """Observe until cancelled; then end every journal at its last answer."""
+        resolve = self._resolve or Resolver().addresses
+        try:
+            for cluster in self._observing.clusters:
+                for address in cluster.name_servers:
+                    self._start(cluster, Target.of(cluster, address))
+            while True:
+                for cluster in self._observing.clusters:
+                    for name in cluster.discover:
+                        await self._discover(cluster, name, resolve)
+                await asyncio.sleep(DISCOVER_SECONDS)
+        finally:
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _discover(self, cluster: ObservedCluster, name: Address, resolve: Resolve) -> None:
+        """Observe each address behind a name, and no more those that are gone from it and do not answer."""
+        try:
+            hosts = sorted(await resolve(name.host))[:DISCOVERED_LIMIT]
+        except OSError as error:
+            self._note_undiscovered(name, f"{name.host}: {error.strerror or error}")
+            return
+        self._note_undiscovered(name, "")
+        targets = {
+            target.id: target for target in (Target.of(cluster, Address(host, name.port)) for host in hosts)
+        }
+        for target in targets.values():
+            if target.id not in self._tasks:
+                self._start(cluster, target, found_by=name)
+        for id_ in [id_ for id_, by in self._found_by.items() if by == (cluster.label, name)]:
+            observer = self._observers.get(id_)
+            if id_ not in targets and (
+                observer is None or observer.status().state is not ObserverState.OBSERVED
+            ):
+                await self._stop(id_)
+
+    def _note_undiscovered(self, name: Address, why: str) -> None:
+        if why and self.undiscovered.get(name.host) != why:
+            log.warning("observe: %s", why)
+        self.undiscovered.pop(name.host, None)
+        if why:
+            self.undiscovered[name.host] = why
+
+    def _start(self, cluster: ObservedCluster, target: Target, found_by: Address | None = None) -> None:
+        if found_by is not None:
+            self._found_by[target.id] = (cluster.label, found_by)
+        self._tasks[target.id] = asyncio.create_task(
+            self._observe(cluster, target), name=f"observe {target.id}"
+        )
+
+    async def _stop(self, id_: str) -> None:
+        del self._found_by[id_]
+        task = self._tasks.pop(id_)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        self._observers.pop(id_, None)
+
+    async def _observe(self, cluster: ObservedCluster, target: Target) -> None:
+        """Observe a name server until cancelled; a bug in one observer ends none of the others."""
+
+        def open_journal(restart: str, take_snapshot: Callable[[], Snapshot], now: Now) -> ObservedJournal:
+            writer = writer_settings(self._observing, target)
+            settings = journal_settings(target, restart)
+            return ObservedJournal(settings, writer, target.address.port, take_snapshot, now)
+
+        while True:
+            try:
+                async with self._open_sender(cluster) as sender:
+                    self._observers[target.id] = observer = NameServerObserver(
+                        str(target.address), sender, open_journal,
+                        clock=self._clock, rates=self._observing.rates,
+                        on_change=lambda status: self._on_change(target.id, status),
+                    )  # fmt: skip
+                    await observer.run()
+            except Exception:
+                log.exception("a bug in the observer of %s", target.id)
+                await asyncio.sleep(AFTER_A_BUG_SECONDS)

@@ -1,0 +1,174 @@
+"""Divides the time of an event-loop iteration among requests and background work.
+
+The server reads from every connection between two iterations. It answers lookups as they come; they wait for
+nothing here. Everything else shares the time of one iteration, in this order:
+
+1. Requests: first the waiting ones, later those that arrive. Hosts are served round-robin, and connections of
+   one host in arrival order. Connections with a registered broker count as another host. So thousands of
+   connections delay no other host, and no broker behind their address.
+2. One long request. Requests that are known to take long wait apart.
+3. Background work, step by step. Each kind of work has one step in turn, so none of it starves.
+
+Requests and background work have one half of the time each. An iteration without background work is shorter.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Generator
+from time import perf_counter
+from typing import TypeVar
+
+__all__ = ["ITERATION_SECONDS", "Scheduler"]
+
+Peer = tuple[str, bool]
+"""A host, and whether a broker is registered over the connection."""
+Step = Callable[[], bool]
+"""Does a little of some work; returns whether more remains."""
+T = TypeVar("T")
+
+ITERATION_SECONDS = 0.004
+"""Time of everything but lookups in one iteration. A single call may take longer; each kind has its limit."""
+HALF_SECONDS = ITERATION_SECONDS / 2
+
+
+def _call_soon(call: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_soon(call)
+
+
+class Scheduler:
+    """The scheduler of one event loop; used on that loop only."""
+
+    __slots__ = ("_background", "_call_soon", "_clock", "_deadline", "_long", "_peers", "_waiting")
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = perf_counter,
+        call_soon: Callable[[Callable[[], None]], object] = _call_soon,
+    ) -> None:
+        """Start with empty queues.
+
+        Args:
+            clock: counts seconds, from more than 0.
+            call_soon: calls a function in the next iteration; by default the running loop's.
+        """
+        self._clock = clock
+        self._call_soon = call_soon
+        self._deadline = 0.0
+        """End of the half under way; 0 when nothing was called in this iteration."""
+        self._waiting = 0
+        self._peers: dict[Peer, deque[Callable[[], None]]] = {}
+        """Waiting requests by peer; the first peer is next."""
+        self._long: deque[Callable[[], None]] = deque()
+        self._background: deque[Step] = deque()
+
+    def has_time(self) -> bool:
+        """Whether one more call fits into this iteration."""
+        if not self._deadline:
+            self._begin()
+            return True
+        return self._clock() < self._deadline
+
+    def wait(self, serve: Callable[[], None], *, peer: Peer = ("", False), is_long: bool = False) -> None:
+        """Call `serve` in one of the next iterations, while it has time; at most one long call in each."""
+        if is_long:
+            self._long.append(serve)
+        else:
+            self._peers.setdefault(peer, deque()).append(serve)
+            self._waiting += 1
+        if not self._deadline:
+            self._begin()
+
+    def add(self, step: Step) -> None:
+        """Call `step` as background work from the next iteration on, until it returns False.
+
+        An error of a step goes to the loop's exception handler; the step is called again.
+        """
+        self._background.append(step)
+        if not self._deadline:
+            self._begin()
+
+    def start(self, step: Step) -> None:
+        """Call `step` until it returns False: now while this iteration has time, then as background work."""
+        if not self._deadline:
+            self._begin()
+        goes_on = True
+        try:
+            while goes_on := step():
+                if not self.has_time():
+                    break
+        finally:
+            if goes_on:
+                self.add(step)
+
+    async def finish(self, slices: Generator[None, None, T]) -> T:
+        """Run slices as background work; return their result, or raise their error."""
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def step() -> bool:
+            if outcome.cancelled():
+                return False
+            try:
+                next(slices)
+            except StopIteration as end:
+                outcome.set_result(end.value)
+            except Exception as error:  # noqa: BLE001 - the caller gets it
+                outcome.set_exception(error)
+            return not outcome.done()
+
+        self.add(step)
+        return await outcome
+
+    def _begin(self) -> None:
+        self._deadline = self._clock() + HALF_SECONDS
+        self._call_soon(self._iterate)
+
+    def _iterate(self) -> None:
+        """Do what waits; if there is nothing, the next call starts to count the time."""
+        if not self._waiting and not self._long and not self._background:
+            self._deadline = 0.0
+            return
+        self._begin()  # first: an error of a call stops no other
+        try:
+            self._serve()
+        finally:
+            if self._background:
+                self._run_steps()
+
+    def _serve(self) -> None:
+        for _ in range(self._waiting):  # a request that waits again is served in the next iteration
+            self._take()()
+            if self._clock() >= self._deadline:
+                break
+        if self._long:
+            self._long.popleft()()
+
+    def _take(self) -> Callable[[], None]:
+        """Take the next request out; its peer goes to the end."""
+        self._waiting -= 1
+        peer = next(iter(self._peers))
+        waiting = self._peers.pop(peer)
+        serve = waiting.popleft()
+        if waiting:
+            self._peers[peer] = waiting
+        return serve
+
+    def _run_steps(self) -> None:
+        """Call the steps round-robin while their half lasts; requests that arrive keep the rest of theirs."""
+        now = self._clock()
+        left, self._deadline = self._deadline - now, now + HALF_SECONDS
+        due, self._background = self._background, deque()
+        try:
+            while due:
+                goes_on = True
+                step = due.popleft()
+                try:
+                    goes_on = step()
+                finally:
+                    if goes_on:
+                        due.append(step)
+                if self._clock() >= self._deadline:
+                    break
+        finally:
+            due.extend(self._background)
+            self._background = due
+            self._deadline = self._clock() + left

@@ -1,0 +1,191 @@
+"""`namekeeper observe` as a process, beside a name server as a process; our readers on what it wrote."""
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from namekeeper.wire.codec import encode_command
+from tests.process.running import NameServerProcess, environment, holding
+from tests.support.system.processes import Process, eventually
+from tests.unit.app.parts import registration
+
+NAMEKEEPER = (sys.executable, "-m", "namekeeper")
+WITHIN = 30.0
+
+
+@contextlib.contextmanager
+def observing(tmp_path: Path, address: str) -> Iterator[Process]:
+    words = ("observe", "-n", address, "--journal", str(tmp_path / "observed"), "--budget", "10")
+    process = Process(
+        "observe", [*NAMEKEEPER, *words], output=tmp_path / "observe.txt", env=environment(tmp_path)
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def folder_of(tmp_path: Path, address: str) -> str:
+    return str(tmp_path / "observed" / address.replace(":", "_"))
+
+
+def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*NAMEKEEPER, *words], env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+
+
+def records(tmp_path: Path, address: str) -> list[dict[str, object]]:
+    found = run(tmp_path, "journal", "cat", folder_of(tmp_path, address))
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+def starts_in(tmp_path: Path, address: str) -> list[dict[str, object]]:
+    return [record for record in records(tmp_path, address) if record["kind"] == "server_started"]
+
+
+def has(tmp_path: Path, address: str, kind: str) -> bool:
+    return any(record["kind"] == kind and record.get("window_ms") for record in records(tmp_path, address))
+
+
+def test_our_readers_read_what_an_observer_wrote(tmp_path: Path) -> None:
+    registers = encode_command(registration(("kept", "gone")))
+    with NameServerProcess(tmp_path / "server").started() as live:
+        address = live.address
+        with observing(tmp_path, address) as observer:
+            with holding(address, registers):
+                observer.await_line(r"observed: 1 broker, 2 topics", within=WITHIN)
+                assert live.ask(216, topic="gone").code == 0
+                eventually(
+                    lambda: has(tmp_path, address, "topic_queues"), within=WITHIN, what="the deleted topic"
+                )
+            eventually(
+                lambda: has(tmp_path, address, "broker_name_removed"), within=WITHIN, what="the lost broker"
+            )
+            observer.terminate()
+            assert observer.wait(within=20) == 0
+    folder = folder_of(tmp_path, address)
+    why = run(tmp_path, "why", "kept", "--journal", folder)
+    assert (why.returncode, "is gone" in why.stdout) == (0, True), why
+    assert "after it was last heard" not in why.stdout
+    deleted = run(tmp_path, "why", "gone", "--journal", folder)
+    assert "the topic was deleted, or" in deleted.stdout, deleted
+    for words in (("history", "kept"), ("route-at", "kept")):
+        done = run(tmp_path, *words, "--journal", folder)
+        assert (done.returncode, done.stderr) == (0, ""), done
+    for words in ("ls", "replay"):
+        assert run(tmp_path, "journal", words, folder).returncode in {0, 3}
+
+
+def test_an_observer_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path) -> None:
+    with NameServerProcess(tmp_path / "server").started() as live:
+        for boots in (1, 2):
+            with observing(tmp_path, live.address):
+                eventually(
+                    lambda boots=boots: len(starts := starts_in(tmp_path, live.address)) == boots and starts,
+                    within=WITHIN, what="the begin of a period of observation",
+                )  # fmt: skip
+        starts = starts_in(tmp_path, live.address)
+    assert [(start["observed_addr"], start.get("restart")) for start in starts] == [
+        (live.address, None), (live.address, "possible"),
+    ]  # fmt: skip
+
+
+def test_two_observers_do_not_write_to_one_journal(tmp_path: Path) -> None:
+    with NameServerProcess(tmp_path / "server").started() as live, observing(tmp_path, live.address) as first:
+        first.await_line("observed: 0 brokers", within=WITHIN)
+        other = tmp_path / "other"
+        other.mkdir()
+        words = ("observe", "-n", live.address, "--journal", str(tmp_path / "observed"))
+        second = Process("observe", [*NAMEKEEPER, *words], output=other / "o.txt", env=environment(tmp_path))
+        try:
+            line = second.await_line("is in use by process ([0-9]+)", within=WITHIN)
+            assert int(line[1]) == first.pid
+        finally:
+            second.kill()
+
+
+class Fake:
+    """A peer on a port that is no name server."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.connections = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self._open: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for one in self._open:
+            one.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self._open.append(client)
+            with contextlib.suppress(OSError):
+                self._answer(client)
+
+    def _answer(self, client: socket.socket) -> None:
+        if self.kind == "hanging":
+            return
+        client.recv(4_096)
+        if self.kind == "http":
+            client.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        elif self.kind == "garbage":
+            client.sendall(bytes(range(256)) * 16)
+        elif self.kind == "partial":
+            client.sendall(b"\0\0\x10\0\0\0\0\x20{")
+        elif self.kind == "endless":
+            client.settimeout(5)
+            while True:
+                client.sendall(
+                    b"\0\0\0\x40\0\0\0\x3c"
+                    + b'{"code":0,"flag":1,"opaque":77777,"language":"JAVA"}'.ljust(60)
+                )
+        elif self.kind == "closing":
+            client.close()
+
+
+@pytest.mark.parametrize("kind", ["hanging", "http", "garbage", "partial", "endless", "closing"])
+def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: Path, kind: str) -> None:
+    fake = Fake(kind)
+    try:
+        with observing(tmp_path, fake.address) as observer:
+            status = eventually(
+                lambda: status_of(tmp_path, fake.address),
+                within=WITHIN,
+                what="a reason why it is not observed",
+            )
+            assert status["state"] == "connecting"
+            assert fake.connections <= 12
+            observer.terminate()
+            assert observer.wait(within=20) == 0
+        assert list((tmp_path / "observed").iterdir()) == []
+    finally:
+        fake.close()
+
+
+def status_of(tmp_path: Path, address: str) -> dict[str, object] | None:
+    shown = run(tmp_path, "observe", "--status", "--json", "--journal", str(tmp_path / "observed"))
+    if shown.returncode:
+        return None
+    status: dict[str, object] = json.loads(shown.stdout).get(address.replace(":", "_"), {})
+    return status if status.get("reason") else None

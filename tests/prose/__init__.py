@@ -1,0 +1,1 @@
+"""The prose check: `python -m tests.prose` (docs/decisions/0028)."""

@@ -1,0 +1,170 @@
+"""`namekeeper observe`: what is observed by options or a file, what is printed, exit codes, bad input."""
+
+import asyncio
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from namekeeper.cli.commands import observe as command
+from namekeeper.cli.group import namekeeper
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.client import RemotingClient
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """What would have been observed; the process does not stay."""
+    found = []
+
+    class Observers:
+        def __init__(self, observing, open_sender, *, clock, on_change):
+            found.append((observing, open_sender, on_change))
+
+    async def run(observers, status_file):
+        found.append(status_file)
+
+    monkeypatch.setattr(command, "Observers", Observers)
+    monkeypatch.setattr(command, "_run", run)
+    monkeypatch.setattr(command, "spare_the_collector", lambda: None)
+    return found
+
+
+def run(*arguments, env=None):
+    return CliRunner().invoke(namekeeper, ["observe", *arguments], env=env)
+
+
+def refused(result):
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+def test_the_options_name_the_name_servers(made, tmp_path):
+    result = run("-n", "a:9876;b:9877", "--journal", str(tmp_path / "j"), "--budget", "0.5")
+    assert result.exit_code == 0, result.output
+    (observing, _, _), status_file = made
+    (cluster,) = observing.clusters
+    assert cluster.name_servers == (Address("a", 9876), Address("b", 9877))
+    assert observing.rates.budget == 0.005
+    assert status_file == tmp_path / "j" / ".observe.json"
+    assert (tmp_path / "j").is_dir()
+
+
+def test_the_name_servers_of_the_environment_count_where_none_are_given(made, tmp_path):
+    environment = {"NAMESRV_ADDR": "e:9876"}
+    run("--journal", str(tmp_path), env=environment)
+    run("--journal", str(tmp_path), "--discover", "d:9876", env=environment)
+    run("--journal", str(tmp_path), "--discover", "d:9876", "-n", "n:9876", env=environment)
+    clusters = [observing.clusters[0] for observing, *_ in (one for one in made if isinstance(one, tuple))]
+    assert [cluster.name_servers for cluster in clusters] == [
+        (Address("e", 9876),),
+        (),
+        (Address("n", 9876),),
+    ]
+    assert [len(cluster.discover) for cluster in clusters] == [0, 1, 1]
+
+
+def test_a_file_names_several_clusters(made, tmp_path):
+    file = tmp_path / "observe.toml"
+    file.write_text(
+        'journal = "j"\n[clusters.a]\nname_servers = ["a:1"]\n[clusters.b]\nname_servers = ["b:1"]\n'
+    )
+    assert run("-c", str(file)).exit_code == 0
+    observing = made[0][0]
+    assert ([cluster.label for cluster in observing.clusters], observing.journal) == (
+        ["a", "b"],
+        str(tmp_path / "j"),
+    )
+
+
+def test_a_cluster_is_reached_with_its_keys_and_over_tls(made, tmp_path):
+    (tmp_path / "secret").write_text("s3cret\n")
+    file = tmp_path / "observe.toml"
+    file.write_text(
+        '[clusters.a]\nname_servers = ["a:1"]\ntls = true\naccess_key = "k"\nsecret_key_file = "secret"\n'
+    )
+    assert run("-c", str(file), "--journal", str(tmp_path)).exit_code == 0
+    observing, open_sender, _ = made[0]
+
+    async def opened():
+        async with open_sender(observing.clusters[0]) as sender:
+            return sender
+
+    sender = asyncio.run(opened())
+    assert isinstance(sender, RemotingClient)
+    assert sender._tls is not None
+    assert sender._rpc_hook is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--journal", "j"], "which name servers?"),
+        (["-n", "a:1"], "give --journal DIR"),
+        (["-n", "a", "--journal", "j"], "address 'a' can't be used"),
+        (["-n", "a:1", "--journal", "/dev/null/j"], "/dev/null"),
+        (["-c", "/nowhere.toml", "--journal", "j"], "/nowhere.toml does not exist"),
+        (["-c", ".", "--journal", "j"], "not a regular file"),
+        (["-c", "/nowhere.toml", "--discover", "a:1"], "leave out"),
+        (["-c", "/nowhere.toml", "--tls"], "leave out"),
+        (["--status"], "give --journal DIR"),
+        (["--status", "--journal", "/nowhere"], "no observer writes there now"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(made, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(run(*arguments))
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"[clusters.a]\nname_servers = [1]\n", b"x"])
+def test_a_file_that_is_no_toml_of_ours_is_one_line(made, tmp_path, content):
+    file = tmp_path / "observe.toml"
+    file.write_bytes(content)
+    assert str(file) in refused(run("-c", str(file), "--journal", str(tmp_path)))
+
+
+def test_an_empty_secret_is_refused(made, tmp_path):
+    (tmp_path / "secret").write_text("\n")
+    file = tmp_path / "observe.toml"
+    file.write_text('[clusters.a]\nname_servers = ["a:1"]\naccess_key = "k"\nsecret_key_file = "secret"\n')
+    assert "holds no secret key" in refused(run("-c", str(file), "--journal", str(tmp_path)))
+
+
+STATUS = {
+    "ns": {
+        "addr": "a:1", "state": "observed", "reason": "", "answered_at": 1, "restart": "possible", "brokers": 2,
+        "topics": 3, "unread": 0, "requests": 7, "cost_us": 2_300_000, "refused": {"319": "no"},
+        "windows": {"members_ms": 6_000, "topics_ms": 9_000, "queues_ms": 65_000, "kv_ms": 1, "config_ms": 1},
+        "journal": {"folder": "j/ns", "boot": 1, "last_seq": 9, "trouble": "the disk is full", "dropped_records": 0},
+    }
+}  # fmt: skip
+
+
+def test_the_status_says_the_windows_and_what_is_wrong(tmp_path):
+    (tmp_path / ".observe.json").write_text(json.dumps(STATUS))
+    result = run("--status", "--journal", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "ns: observed: 2 brokers, 3 topics",
+        "  windows: brokers 6 s, topics 9 s, queues and permissions 1 min 5 s",
+        "  7 requests, about 2.3 s of its processor",
+        "  request 319 is refused: no",
+        "  journal: j/ns: not recording: the disk is full",
+    ]
+    assert json.loads(run("--status", "--json", "--journal", str(tmp_path)).stdout) == STATUS
+
+
+def test_an_old_status_is_called_old(tmp_path):
+    import os
+
+    file = tmp_path / ".observe.json"
+    file.write_text(json.dumps(STATUS))
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    assert "old: no observer writes there now" in run("--status", "--journal", str(tmp_path)).stderr
+
+
+def test_a_status_that_is_broken_is_one_line(tmp_path):
+    (tmp_path / ".observe.json").write_text("{")
+    assert ".observe.json is not valid" in refused(run("--status", "--journal", str(tmp_path)))

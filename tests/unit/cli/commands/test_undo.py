@@ -1,0 +1,127 @@
+"""`namekeeper undo`: the plan, what is sent, bad input."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from namekeeper.cli.connecting import Connector
+from namekeeper.cli.group import namekeeper
+from namekeeper.model.broker import BrokerData
+from tests.unit.admin.fake_namesrv import DEAD, A, FakeNamesrv, FakeSender, queues
+from tests.unit.answers.story import Story
+
+SINCE = ("--from", "2023-11-14T22:13:22Z", "--zone", "UTC")
+
+
+class Mistake:
+    """A journal of a name server at which people wiped, deleted and changed; and that name server."""
+
+    def __init__(self, folder):
+        story = Story("a_1")
+        story.registers()
+        story.ordered("T", "b0:4")
+        story.wiped()
+        story.deleted("T")
+        story.ordered("T", None)
+        self.journal = story.folder(folder)
+        self.server = FakeNamesrv(
+            brokers={"b0": BrokerData("c", "b0", {0: "a0:1"})},
+            topics={"other": [queues("b0", 4, perm=4)], "more": [queues("b0", 4, perm=4)]},
+        )
+
+    def undo(self, *words):
+        sender = FakeSender({A: self.server})
+        command = ["undo", *SINCE, "--journal", self.journal, *words]
+        return CliRunner().invoke(namekeeper, command, obj=Connector(sender.opened))
+
+
+@pytest.fixture
+def mistake(tmp_path):
+    return Mistake(tmp_path / "j")
+
+
+def test_the_plan_says_what_would_be_sent_and_sends_nothing(mistake):
+    result = mistake.undo()
+    assert result.exit_code == 0
+    wiped = "write permission wiped by peer:99, 2023-11-14 22:13:23.000 UTC"
+    assert result.output.splitlines() == [
+        'order configuration of T: none -> "b0:4"  (KV entry deleted by peer:99, 2023-11-14 22:13:25.000 UTC)',
+        f"topic T on b0: none -> RW- 4/4 queues  ({wiped})",
+        f"topic more on b0: R-- 4/4 queues -> RW- 4/4 queues  ({wiped})",
+        f"topic other on b0: R-- 4/4 queues -> RW- 4/4 queues  ({wiped})",
+        "4 requests would be sent: add --apply HOST:PORT to send them",
+    ]
+    assert mistake.server.kv == {}
+
+
+def test_the_plan_is_sent_to_the_name_server_that_is_given(mistake):
+    result = mistake.undo("--apply", A)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1] == f"4 of 4 rows restored at {A}"
+    assert mistake.server.kv == {"ORDER_TOPIC_CONFIG": {"T": "b0:4"}}
+    assert mistake.server.topics == {topic: [queues("b0", 4)] for topic in ("other", "more", "T")}
+
+
+def test_a_name_server_that_holds_something_else_is_left_alone(mistake):
+    mistake.server.topics["more"] = [queues("b0", 8, perm=4)]
+    result = mistake.undo("--apply", A)
+    assert result.exit_code == 1
+    assert mistake.server.topics["more"] == [queues("b0", 8, perm=4)]
+    assert f"{A} holds another row than that" in result.output
+    assert f"3 of 4 rows restored at {A}" in result.output
+
+
+def test_a_request_that_changes_nothing_is_no_success(mistake):
+    del mistake.server.brokers["b0"]
+    mistake.server.topics.clear()
+    result = mistake.undo("T", "--apply", A)
+    assert result.exit_code == 1
+    assert "sent in vain: topic T on b0" in result.output
+
+
+def test_only_one_name_is_restored(mistake):
+    result = mistake.undo("more")
+    assert [line.partition(":")[0] for line in result.output.splitlines()] == [
+        "topic more on b0",
+        "1 request would be sent",
+    ]
+
+
+def test_json_has_the_rows(mistake):
+    plan = json.loads(mistake.undo("more", "--json").output)
+    assert plan["left"] == []
+    (row,) = plan["restored"]
+    assert (row["kind"], row["key"], row["cause"]) == ("topic", ["more", "b0"], "wipe_write_perm")
+    assert row["before"] != row["after"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("--to", "2023-11-14T22:13:21Z"), 2, "is after --to"),
+        (("--apply", "nowhere"), 2, "--apply"),
+        (("--apply", DEAD), 3, DEAD),
+    ],
+)
+def test_what_can_not_be_done_is_said(mistake, words, status, text):
+    result = mistake.undo(*words)
+    assert result.exit_code == status
+    assert text in result.output
+
+
+def test_a_refusal_ends_it(mistake):
+    mistake.server.refusals[217] = (3, "request type 217 not supported")
+    result = mistake.undo("T", "--apply", A)
+    assert result.exit_code == 2
+    assert "request type 217 not supported" in result.output
+
+
+def test_of_several_name_servers_one_is_chosen(mistake, tmp_path):
+    other = Story("b_1")
+    other.registers()
+    folder = other.folder(tmp_path / "other")
+    result = mistake.undo("--journal", folder)
+    assert result.exit_code == 2
+    assert "choose one by --namesrv: a_1, b_1" in result.output
+    assert mistake.undo("--journal", folder, "--namesrv", "b_1").exit_code == 0

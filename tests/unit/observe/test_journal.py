@@ -1,0 +1,155 @@
+"""A period of observation on disk: what every reader finds there."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from namekeeper.answers.from_journal import JournalFolder
+from namekeeper.history.sources.journal import JournalSource
+from namekeeper.journal import journal as writing
+from namekeeper.journal.disk.heard_file import load_heard
+from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.reading.coverage import Coverage, Knowledge
+from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.journal.settings import WriterSettings
+from namekeeper.model.now import Now
+from namekeeper.observe.config import Target, journal_settings
+from namekeeper.observe.journal import ObservedJournal, Restart
+from namekeeper.remoting.address import Address
+from namekeeper.route.events import Cause, Change, KvChanged
+from tests.support.system.processes import eventually
+from tests.unit.journal.disk_parts import records_in
+from tests.unit.observe.test_tables import known
+
+BEGIN = 1_700_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    for name in ("GROUP_S", "BUSY_S", "IDLE_S", "AFTER_A_BUG_S"):
+        monkeypatch.setattr(writing, name, 0.005)
+
+
+def opened(path, now, restart=Restart.POSSIBLE):
+    target = Target("ns_9876", Address("10.0.0.9", 9876))
+    writer = WriterSettings(folder=str(path), namesrv=target.id)
+    return ObservedJournal(journal_settings(target, restart), writer, 9876, known("a").tables.snapshot, now)
+
+
+def change(value, window_ms):
+    return Change(Cause.OBSERVED, None, (KvChanged("n", "k", value),), window_ms=window_ms)
+
+
+async def comes_true(fact):
+    await asyncio.to_thread(partial(eventually, fact, within=10, what="the journal"))
+
+
+async def state_at(path, ms):
+    """What a reader finds."""
+    return await asyncio.to_thread(lambda: JournalFolder(str(path)).state_at(BEGIN + ms))
+
+
+class Later:
+    """A clock that is far ahead of the last answer."""
+
+    def now(self) -> Now:
+        return at(60_000)
+
+
+def read_later(folder):
+    """What readers find of some times, up to when they know, and the present of the page."""
+    found = JournalFolder(folder, clock=Later())
+    steps = JournalSource([FoundJournal(folder)], Later()).steps("ns_9876")
+    coverage = Coverage()
+    for step in steps:
+        coverage.take(step)
+    states = [found.state_at(at) for at in (BEGIN + 8_999, None, BEGIN + 9_001)]
+    return states, found.evidence("T", None).knows_up_to, steps.present(coverage)
+
+
+def at(ms):
+    return Now(BEGIN + ms, ms)
+
+
+async def test_the_state_is_known_until_the_last_answer_and_not_stopped(tmp_path):
+    journal = opened(tmp_path, at(1_000))
+    journal.answered(at(2_000), [change("v", 900)])
+    journal.answered(at(5_000), [])
+    await journal.leave()
+    records = await asyncio.to_thread(records_in, tmp_path)
+    kinds = [record["kind"] for record in records]
+    assert kinds[0] == "server_started"
+    assert (kinds[-1], records[-1]["ts"]) == ("server_alive", BEGIN + 5_000)
+    assert not {"server_stopped", "broker_minute"} & set(kinds)
+    (kv,) = [record for record in records if record["kind"] == "kv"]
+    assert (kv["ts"], kv["window_ms"], kv["cause"]) == (BEGIN + 2_000, 900, "observed")
+    found = await state_at(tmp_path, 5_000)
+    assert found.knowledge is Knowledge.KNOWN
+    assert found.state.kv == {"n": {"k": "v"}}
+    assert (await state_at(tmp_path, 5_001)).knowledge is Knowledge.NOT_YET
+    assert not is_locked(str(tmp_path))
+
+
+async def test_another_period_is_a_boot_and_nothing_is_known_between_the_two(tmp_path):
+    first = opened(tmp_path, at(1_000))
+    first.answered(at(5_000), [])
+    await first.leave()
+    second = opened(tmp_path, at(60_000), Restart.SEEN)
+    second.answered(at(61_000), [])
+    await second.leave()
+    records = await asyncio.to_thread(records_in, tmp_path)
+    starts = [record for record in records if record["kind"] == "server_started"]
+    assert [(start["observed_addr"], start.get("restart")) for start in starts] == [
+        ("10.0.0.9:9876", None), ("10.0.0.9:9876", "seen"),
+    ]  # fmt: skip
+    known_at = [(await state_at(tmp_path, ms)).knowledge for ms in (4_999, 5_001, 59_999, 60_001)]
+    assert known_at == [Knowledge.KNOWN, Knowledge.UNKNOWN, Knowledge.UNKNOWN, Knowledge.KNOWN]
+
+
+async def test_an_observer_that_is_killed_knows_until_when_it_had_answers(tmp_path):
+    journal = opened(tmp_path, at(1_000))
+    try:
+        await comes_true(lambda: is_locked(str(tmp_path)))
+        journal.answered(at(9_000), [])
+        await comes_true(lambda: load_heard(str(tmp_path)).ts == BEGIN + 9_000)
+        assert (await asyncio.to_thread(load_heard, str(tmp_path))).ts == BEGIN + 9_000
+    finally:
+        await journal.leave()
+
+
+async def test_while_it_is_observed_the_state_is_known_until_the_last_answer(tmp_path):
+    """The name server is quiet, and silent since 51 s: its last answer says all that is known."""
+    journal = opened(tmp_path, at(1_000))
+    try:
+        journal.answered(at(9_000), [])
+        await comes_true(lambda: load_heard(str(tmp_path)).ts == BEGIN + 9_000)
+        states, knows_up_to, present = await asyncio.to_thread(read_later, str(tmp_path))
+        assert [(each.at - BEGIN, each.knowledge) for each in states] == [
+            (8_999, Knowledge.KNOWN), (9_000, Knowledge.KNOWN), (9_001, Knowledge.NOT_YET),
+        ]  # fmt: skip
+        assert knows_up_to == BEGIN + 9_000
+        assert (present.is_running, present.until) == (True, BEGIN + 9_000)
+    finally:
+        await journal.leave()
+
+
+async def test_a_folder_that_cannot_be_used_is_said(tmp_path):
+    (tmp_path / "other").write_text("not a journal")
+    journal = opened(tmp_path, at(1_000))
+    try:
+        await comes_true(lambda: "is not a journal" in journal.status().trouble)
+    finally:
+        await journal.leave()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other"]
+
+
+async def test_the_status_says_where_and_what(tmp_path):
+    journal = opened(tmp_path, at(1_000))
+    try:
+        await comes_true(lambda: journal.status().boot)
+        status = journal.status()
+        assert (status.folder, status.boot, status.trouble) == (str(tmp_path), BEGIN + 1_000, "")
+        assert status.last_seq > 3
+    finally:
+        await journal.leave()

@@ -1,0 +1,319 @@
+"""An observer and a name server in memory: periods of observation, restarts, and peers that are no name servers."""
+
+import asyncio
+import json
+from functools import partial
+from random import Random
+
+import pytest
+
+from namekeeper.observe.observer import NameServerObserver, ObserverState
+from namekeeper.observe.schedule import Rates
+from namekeeper.wire.command import Response
+from tests.support.system.loops import virtual_time
+from tests.unit.observe.simulated import ADDR, LoopClock, MemoryJournal, SimulatedNetwork, registration_body
+
+pytestmark = virtual_time
+
+
+class Observed:
+    """An observer of a name server in memory."""
+
+    def __init__(self, **settings):
+        self.network = SimulatedNetwork(Random(1), **settings)
+        self.periods: list[MemoryJournal] = []
+        self.states = []
+        self.counter = 0
+        self.observer = NameServerObserver(
+            ADDR,
+            self.network,
+            partial(MemoryJournal, self.periods),
+            clock=LoopClock(),
+            rates=Rates(budget=0.1),
+            on_change=lambda status: self.states.append(status.state),
+        )
+
+    async def __aenter__(self):
+        self.task = asyncio.create_task(self.observer.run())
+        return self
+
+    async def __aexit__(self, *_):
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    def register(self, name="b", addr="10.0.0.1:1", topics=("t",), **fields):
+        self.counter += 1
+        body = registration_body(dict.fromkeys(topics, 4), self.counter)
+        self.network.server.register(body, brokerName=name, brokerAddr=addr, **fields)
+
+    def unregister(self, name="b", addr="10.0.0.1:1"):
+        fields = {"brokerName": name, "brokerAddr": addr, "clusterName": "DefaultCluster", "brokerId": "0"}
+        assert self.network.server.ask(104, fields).code == 0
+
+    @property
+    def status(self):
+        return self.observer.status()
+
+    @property
+    def state(self):
+        return self.status.state
+
+    def kinds(self, period=-1):
+        return {record["kind"] for record in self.periods[period].records}
+
+
+async def observed(**settings):
+    made = Observed(**settings)
+    made.register()
+    return made
+
+
+async def test_what_is_there_is_read_before_anything_is_recorded():
+    async with await observed() as one:
+        await asyncio.sleep(5)
+        assert one.states == [ObserverState.READING, ObserverState.OBSERVED]
+        (period,) = one.periods
+        rows = {record["kind"] for record in period.rows}
+        assert rows >= {
+            "checkpoint_begin",
+            "broker_live",
+            "broker_group",
+            "cluster",
+            "topic_queues",
+            "config",
+        }
+        assert period.records == []
+        assert (one.status.brokers, one.status.topics, one.status.unread) == (1, 1, 0)
+
+
+async def test_nothing_but_read_requests_is_sent():
+    async with await observed() as one:
+        await asyncio.sleep(70)
+        assert {exchange.code for exchange in one.network.exchanges} == {105, 106, 206, 219, 319}
+
+
+async def test_a_broker_that_goes_and_comes_is_recorded_in_one_period():
+    async with await observed() as one:
+        await asyncio.sleep(5)
+        one.unregister()
+        await asyncio.sleep(5)
+        one.register()
+        await asyncio.sleep(10)
+        (period,) = one.periods
+        assert [
+            record["gone"]
+            for record in period.records
+            if record["kind"] == "broker_live" and "gone" in record
+        ]
+        assert period.records[-1]["kind"] == "topic_queues"
+
+
+async def test_a_name_server_that_cannot_be_reached_is_unknown_from_its_last_answer_on():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.network.is_reachable = False
+        last = one.network.exchanges[-1].received
+        await asyncio.sleep(30)
+        assert one.state is ObserverState.NOT_OBSERVED
+        assert one.periods[0].ended
+        assert one.periods[0].answered_at.mono_ms <= last + 60
+        assert "can't connect" in one.status.reason
+        one.network.is_reachable = True
+        await asyncio.sleep(30)
+        assert one.state is ObserverState.OBSERVED
+        assert [period.restart for period in one.periods] == ["possible", "possible"]
+
+
+async def test_a_short_silence_makes_a_window_longer_and_no_period():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.network.is_reachable = False
+        await asyncio.sleep(2)
+        one.network.is_reachable = True
+        one.register("c", "10.0.0.2:1")
+        await asyncio.sleep(10)
+        assert len(one.periods) == 1
+        windows = {
+            record["window_ms"] for record in one.periods[0].records if record["kind"] == "broker_live"
+        }
+        assert max(windows) >= 2_000
+
+
+async def test_a_restart_shows_by_a_closed_connection_and_empty_tables():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.network.restart()
+        await asyncio.sleep(10)
+        assert [period.restart for period in one.periods] == ["possible", "seen"]
+        assert not [row for row in one.periods[1].rows if row["kind"].startswith("broker")]
+        one.register()
+        await asyncio.sleep(10)
+        assert "broker_live" in one.kinds()
+
+
+async def test_a_restart_after_which_a_broker_is_back_already_is_possible():
+    async with await observed() as one:
+        one.register("c", "10.0.0.2:1")
+        await asyncio.sleep(10)
+        one.network.restart()
+        one.register()
+        await asyncio.sleep(10)
+        assert [period.restart for period in one.periods] == ["possible", "possible"]
+
+
+async def test_brokers_that_all_go_over_an_open_connection_are_no_restart():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.unregister()
+        await asyncio.sleep(10)
+        assert len(one.periods) == 1
+        assert "broker_name_removed" in one.kinds()
+
+
+async def test_a_closed_connection_alone_is_no_restart():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        for _ in range(5):
+            one.network.close()
+            await asyncio.sleep(3)
+        assert len(one.periods) == 1
+        assert one.network.connections_made == 6
+
+
+async def test_a_name_server_that_hangs_is_not_observed_and_asked_less():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.network.hangs = True
+        await asyncio.sleep(20)
+        assert one.state is ObserverState.NOT_OBSERVED
+        before = one.status.requests
+        await asyncio.sleep(120)
+        assert one.status.requests - before <= 12
+
+
+async def test_a_name_server_that_answers_slower_each_minute_is_asked_less_each_minute():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        counts = []
+        for delay in (0.01, 0.3, 1.0, 2.0, 2.4):
+            one.network.delays = (delay, delay)
+            before = len(one.network.exchanges)
+            await asyncio.sleep(60)
+            counts.append(len(one.network.exchanges) - before)
+        assert counts == sorted(counts, reverse=True)
+        one.network.delays = (5, 5)
+        await asyncio.sleep(60)
+        assert one.state is ObserverState.NOT_OBSERVED
+
+
+async def test_a_window_that_would_be_longer_than_stated_ends_the_period():
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.network.delays = (2.2, 2.2)
+        await asyncio.sleep(60)
+        stated = one.status.windows.members_ms
+        for period in one.periods:
+            assert all(
+                record["window_ms"] <= stated for record in period.records if record["kind"] == "broker_live"
+            )
+
+
+NO_NAME_SERVERS = {
+    "empty objects": lambda code, fields: Response(body=b"{}"),
+    "empty bodies": lambda code, fields: Response(),
+    "garbage": lambda code, fields: Response(body=b"\x00\xff\x01" * 50),
+    "null": lambda code, fields: Response(body=b"null"),
+    "refusals": lambda code, fields: Response(16, "no"),
+    "busy": lambda code, fields: Response(2, "system busy"),
+    "too long a name": lambda code, fields: Response(body=json.dumps({"topicList": ["x" * 5_000]}).encode()),
+}
+
+
+@pytest.mark.parametrize("kind", NO_NAME_SERVERS)
+async def test_a_peer_that_is_no_name_server_is_never_observed(kind):
+    one = Observed()
+    one.network.respond = NO_NAME_SERVERS[kind]
+    async with one:
+        await asyncio.sleep(120)
+        assert one.state is ObserverState.CONNECTING
+        assert one.states == [ObserverState.CONNECTING], "it is said once"
+        assert one.status.reason
+        assert one.periods == []
+        assert one.status.requests <= 20
+
+
+@pytest.mark.parametrize("kind", NO_NAME_SERVERS)
+async def test_a_name_server_that_becomes_something_else_is_not_observed_and_nothing_wrong_is_recorded(kind):
+    async with await observed() as one:
+        await asyncio.sleep(10)
+        one.network.respond = NO_NAME_SERVERS[kind]
+        await asyncio.sleep(60)
+        assert one.state is ObserverState.NOT_OBSERVED
+        assert one.periods[0].records == []
+        one.network.respond = None
+        await asyncio.sleep(60)
+        assert one.state is ObserverState.OBSERVED
+
+
+async def test_a_name_server_that_refuses_its_list_of_topics_is_not_observed():
+    """Without the topics a checkpoint would say that there are none."""
+    one = await observed()
+    one.network.respond = lambda code, fields: (
+        Response(1, "disable") if code == 206 else one.network.server.ask(code, fields)
+    )
+    async with one:
+        await asyncio.sleep(60)
+        assert one.state is not ObserverState.OBSERVED
+        assert "request 206: disable" in one.status.reason
+
+
+async def test_refused_properties_are_left_out_and_said():
+    one = await observed()
+    one.network.respond = lambda code, fields: (
+        Response(16, "no") if code == 319 else one.network.server.ask(code, fields)
+    )
+    async with one:
+        await asyncio.sleep(10)
+        assert one.state is ObserverState.OBSERVED
+        assert list(one.status.refused) == ["319"]
+        assert not [row for row in one.periods[0].rows if row["kind"] == "config"]
+
+
+async def test_a_topic_whose_rows_are_refused_is_not_passed_over():
+    one = await observed()
+    one.network.respond = lambda code, fields: (
+        Response(16, "no") if code == 105 else one.network.server.ask(code, fields)
+    )
+    async with one:
+        await asyncio.sleep(60)
+        assert one.state is not ObserverState.OBSERVED
+        assert "request 105: no" in one.status.reason
+
+
+async def test_an_acting_master_is_recorded_as_the_slave_that_it_is():
+    async with await observed() as one:
+        one.register("s", "10.0.0.3:1", brokerId="1", enableActingMaster="true")
+        await asyncio.sleep(10)
+        live = {
+            row["broker_addr"]: row["broker_id"]
+            for row in one.periods[0].rows
+            if row["kind"] == "broker_live"
+        }
+        assert live == {"10.0.0.1:1": 0, "10.0.0.3:1": 1}
+
+
+async def test_a_topic_goes_with_its_broker_and_is_not_called_deleted():
+    async with await observed() as one:
+        one.register("c", "10.0.0.2:1", topics=("t", "u"))
+        await asyncio.sleep(10)
+        for _ in range(10):
+            one.unregister("c", "10.0.0.2:1")
+            await asyncio.sleep(7.3)
+            one.register("c", "10.0.0.2:1", topics=("t", "u"))
+            await asyncio.sleep(12.1)
+        gone = [
+            record
+            for record in one.periods[0].records
+            if record["kind"] == "topic_queues" and any(len(row) == 1 for row in record["rows"])
+        ]
+        assert gone == []
