@@ -61,6 +61,11 @@ class Beginning(Struct):
     """Number of changes beyond the limit. From the first of them on no change is kept, and a checkpoint
     records the result."""
 
+    @property
+    def taken(self) -> int:
+        """Number of calls so far; each change adds one."""
+        return len(self.notes) + self.lost
+
     def change(self, change: Change, now: Now) -> None:
         """Keep a change.
 
@@ -278,7 +283,7 @@ class Journaling:
         """The present numbering of changes by the journal; None if it records nothing."""
         journal = self._journal
         if journal is None:
-            return Numbering(LOADING, 0) if self._beginning is not None else None
+            return None if self._beginning is None else Numbering(LOADING, self._beginning.taken)
         if not journal.recorder.is_recording:
             return None
         opened = None if journal.writer is None else journal.writer.opened

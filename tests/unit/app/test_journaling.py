@@ -253,6 +253,19 @@ def test_restored_routes_are_kept_before_the_journal_is_loaded_whatever_else_wai
     assert [record["broker_name"] for record in of_kind(records, "topic_queues")] == ["first", "restored"]
 
 
+def test_each_change_has_its_own_number_before_the_journal_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTES", 3)
+    state = NameServerState(startup(tmp_path).runtime_config, KvConfigStore())
+    journaling = Journaling(state, clock=FakeClock())
+    journaling.begin()
+    numbers = [journaling.numbering()]
+    for _ in range(5):  # the last ones are not kept
+        journaling.record(Change(Cause.REGISTER, None, ()))
+        numbers.append(journaling.numbering())
+    assert [number.seq for number in numbers] == [0, 1, 2, 3, 4, 5]
+    assert len({number.epoch for number in numbers}) == 1
+
+
 @both_loops
 async def test_a_journal_that_can_not_be_started_is_reported_and_keeps_nothing(tmp_path, monkeypatch, caplog):
     def fail(*_: object) -> None:

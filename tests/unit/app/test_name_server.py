@@ -358,6 +358,7 @@ async def test_it_is_told_who_has_asked_since_a_change(tmp_path):
         name_server(tmp_path, remember_lookups="true") as server,
         asking(server) as broker, asking(server) as one, asking(server) as two,
     ):  # fmt: skip
+        await eventually(lambda: server.operators.stats().journal)  # it numbers the changes
         await register(broker)
         for ask in (one, two, one, two):
             assert (await ask(105, topic="T1")).code == 0
@@ -376,6 +377,7 @@ async def test_under_access_rules_each_look_up_is_remembered_too(tmp_path):
         name_server(tmp_path, remember_lookups="true", access_file=path) as server,
         asking(server) as broker, asking(server) as one,
     ):  # fmt: skip
+        await eventually(lambda: server.operators.stats().journal)
         await register(broker)
         for topic in ("T1", "T2", "T2", "T1"):
             assert (await one(105, topic=topic)).code == 0
