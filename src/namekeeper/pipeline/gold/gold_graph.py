@@ -29,8 +29,12 @@ from namekeeper.pipeline.schema import FACTS
 
 __all__ = ["VALUES", "gold_graph"]
 
-VALUES = ("recompute_range", "kept_range", "activity_day", "report_day", "recompute_window", "kept_window")
-"""Small tables that Python makes: the ranges that a run recomputes, and those that it keeps."""
+VALUES = (
+    "recompute_range", "kept_range", "activity_day", "report_day", "recompute_window", "kept_window",
+    "compared_day", "namesrv_cluster",
+)  # fmt: skip
+"""Small tables that Python makes: the ranges that a run recomputes, and those that it keeps; the clusters of
+name servers."""
 
 
 def gold_graph(*, is_first: bool = False) -> Graph:

@@ -188,7 +188,8 @@ DRIFTS: tuple[HistoryTable, ...] = (
         "When name servers disagreed for 5 seconds or more, outside of the windows of observed ones, about"
         " whether a broker is there. Only witnesses are compared: name servers that were up and known, had"
         " seen the cluster within 7 days, and had either seen the broker since their start or been up for"
-        " 120 s.",
+        " 120 s. They are of one cluster of name servers: those that shared a broker address within 7 days,"
+        " directly or through others.",
         ("cluster", "broker_name", "broker_id", "broker_addr"),
         ("held_by", "missing_at"),
         "cluster string: Cluster name.",
@@ -200,8 +201,8 @@ DRIFTS: tuple[HistoryTable, ...] = (
     ),
     _drift(
         "view_drift_topic",
-        "When name servers that knew a broker name disagreed for 5 seconds or more, outside of the windows of"
-        " observed ones, about one of its topics.",
+        "When name servers of one cluster (see view_drift_broker) that knew a broker name disagreed for 5"
+        " seconds or more, outside of the windows of observed ones, about one of its topics.",
         ("cluster", "broker_name", "topic"),
         ("views",),
         "cluster string: Cluster name.",

@@ -6,8 +6,11 @@ The views of a step, their order, and which run at the same time follow from the
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
+from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
 from namekeeper.pipeline.gold.chains import make_chain
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.gold_graph import gold_graph
@@ -22,6 +25,7 @@ from namekeeper.pipeline.gold.plan import (
     RecomputeRange,
     Window,
     common_unit,
+    day_at,
     days_between,
     kept_ranges,
     plan_ranges,
@@ -31,7 +35,7 @@ from namekeeper.pipeline.gold.tables import GOLD, INCIDENT, KNOWN_SPAN
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import names_in
 
-__all__ = ["MEMORY_MS", "make_gold"]
+__all__ = ["MEMORY_MS", "find_clusters", "make_gold"]
 
 MEMORY_MS = 7 * DAY_MS
 """How long a cluster, broker or topic is expected after its last registration ended (docs/decisions/0012)."""
@@ -67,6 +71,7 @@ _KEPT_RANGE_DDL = (
 )
 _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
+_CLUSTER_DDL = "namesrv string, namesrv_cluster string, from_ts bigint, to_ts bigint"
 
 _TABLE_PHASES = {"session", "history", "change_log"}
 """Phases that need the sorted records of the ranges."""
@@ -254,6 +259,36 @@ def _compare_name_servers(engine: Engine, graph: Graph, cut: Window, args: Mappi
         return
     engine.put("recompute_window", _WINDOW_DDL, [cut])
     engine.put("kept_window", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])
-    chains = graph.chains(lambda view: view.phase == "drift" and view != name_server)
+    find_clusters(engine, graph, cut, args)
+    done = {name_server.name, "shared_broker"}
+    chains = graph.chains(lambda view: view.phase == "drift" and view.name not in done)
     drifting = {**args, "shortest_ms": SHORTEST_DRIFT_MS}
     engine.concurrently([partial(make_chain, engine, chain, drifting) for chain in chains])
+
+
+def find_clusters(engine: Engine, graph: Graph, cut: Window, args: Mapping[str, Any]) -> None:
+    """Make `namesrv_cluster`: the clusters of name servers on each day; only those of one are compared.
+
+    Args:
+        engine: Runs the queries.
+        graph: All views.
+        cut: The days.
+        args: Parameters of the queries.
+    """
+    days = days_between(Window(day_at(cut.from_ts, engine.zone).from_ts, cut.to_ts), engine.zone)
+    engine.put("compared_day", _DAY_DDL, days)
+    make_chain(engine, [graph["shared_broker"]], {**args, "shared_ms": SHARED_MS})
+    firsts: dict[str, dict[str, set[str]]] = {day.day: {} for day in days}
+    for row in engine.rows("shared_broker"):
+        firsts[row["day"]].setdefault(row["namesrv"], set()).add(row["first_namesrv"])
+    found: dict[str, list[tuple[int, str]]] = {}
+    for day in days:
+        for namesrv, members in namesrv_clusters(firsts[day.day]).items():
+            found.setdefault(namesrv, []).append((day.from_ts, min(members)))
+    rows: list[tuple[str, str, int, int]] = []
+    for namesrv, of_days in found.items():
+        starts = [next(some) for _, some in groupby(of_days, itemgetter(1))]
+        bounds = [BEGINNING, *(start for start, _ in starts[1:]), FOREVER]
+        for (_, first), (from_ts, to_ts) in zip(starts, pairwise(bounds), strict=True):
+            rows.append((namesrv, first, from_ts, to_ts))
+    engine.put("namesrv_cluster", _CLUSTER_DDL, rows)

@@ -1,6 +1,7 @@
 -- Query: periods in which the witnesses of a subject (`$key`) did not all see the same. `$observed` has what
 -- each name server saw, in column `seen`, and the windows of its ends; `$witness` has the periods of each
--- witness; `$subject` has every subject; `$absent` is the value of `seen` for a witness that saw nothing.
+-- witness; `$subject` has every subject; `$absent` is the value of `seen` for a witness that saw nothing. `$named`
+-- is the key without the cluster of name servers: the witnesses of one subject are of one cluster.
 -- `$views` are the columns with the views of the witnesses. A period ends where the witnesses or what they
 -- see change, so within it each witness sees one thing.
 change_point AS (
@@ -49,7 +50,7 @@ observation AS (
     p.from_window_ms, p.to_window_ms, w.namesrv
 )
 SELECT
-  $key,
+  $named,
   $views,
   at_ts AS valid_from, least(until, :cut_to) AS valid_to,
   min(from_namesrv) AS from_namesrv, min(from_ts) AS from_ts, min(from_window_ms) AS from_window_ms,

@@ -1,0 +1,104 @@
+"""Two clusters in one warehouse, with equal names of everything: only name servers of one are compared."""
+
+import json
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.pipeline.gold.gold_graph import gold_graph
+from namekeeper.pipeline.gold.plan import BEGINNING, DAY_MS, FOREVER, Window, day_at
+from namekeeper.pipeline.gold.steps import find_clusters, make_gold
+from tests.support.history.histories import MARCH, History, Record, histories
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import records_of
+
+DRIFTS = ("view_drift_broker", "view_drift_topic")
+WEST, EAST = "w5", "w6"
+"""Histories with disagreements about brokers and topics."""
+
+
+def renamed(each: History, prefix: str) -> list[Record]:
+    """The records of a history with name servers and addresses of their own, and with names that all have."""
+    text = json.dumps(records_of([each]))
+    for namesrv in each.records:
+        text = text.replace(json.dumps(namesrv), json.dumps(f"{prefix}{namesrv.partition('.')[2]}"))
+    found: list[Record] = json.loads(text.replace('"10.0.', f'"10.{ord(prefix[0])}.').replace(each.name, "c"))
+    return found
+
+
+def drifts(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
+    duck = Duck()
+    make_gold(duck, duck.load(records))
+    return {name: [_plain(row) for row in duck.gold(name)] for name in DRIFTS}
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in row if name not in ("from_ts", "from_namesrv", "to_ts", "to_namesrv")}
+
+
+def _order(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
+@pytest.fixture(scope="module")
+def clusters() -> tuple[list[Record], list[Record]]:
+    named = {each.name: each for each in histories(11, 7)}
+    return renamed(named[WEST], "west"), renamed(named[EAST], "east")
+
+
+def test_a_disagreement_is_one_of_a_cluster(clusters):
+    west, east = map(drifts, clusters)
+    both = drifts([*clusters[0], *clusters[1]])
+    for name in DRIFTS:
+        assert west[name]
+        assert east[name]
+        assert sorted(both[name], key=_order) == sorted([*west[name], *east[name]], key=_order)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_clusters_of_a_day_are_those_of_the_function(seed: int):
+    rng = random.Random(seed)
+    first = day_at(MARCH, "UTC").from_ts
+    rows = []
+    for _ in range(12):
+        begin = first + rng.randrange(-9 * DAY_MS, 4 * DAY_MS)
+        rows.append(
+            (rng.choice("abcdef"), f"10.0.0.{rng.randrange(9)}:1", begin, begin + rng.randrange(2 * DAY_MS))
+        )
+    duck = Duck()
+    duck.put(
+        "registered_broker", "namesrv string, broker_addr string, valid_from bigint, valid_to bigint", rows
+    )
+    find_clusters(duck, gold_graph(), Window(first, first + 4 * DAY_MS), {})
+    periods = duck.rows("namesrv_cluster")
+    for day in range(first, first + 4 * DAY_MS, DAY_MS):
+        addrs: dict[str, set[str]] = {}
+        for namesrv, addr, begin, end in rows:
+            if begin < day + DAY_MS and end > day - SHARED_MS:
+                addrs.setdefault(namesrv, set()).add(addr)
+        wanted = {namesrv: min(members) for namesrv, members in namesrv_clusters(addrs).items()}
+        found = {
+            row["namesrv"]: row["namesrv_cluster"]
+            for row in periods
+            if row["from_ts"] <= day < row["to_ts"] and row["namesrv"] in addrs
+        }
+        assert found == wanted
+
+
+def test_a_broker_that_moves_to_another_cluster_joins_them_while_both_remember_it():
+    day = day_at(MARCH, "UTC").from_ts
+    duck = Duck()
+    rows = [("a", "x:1", 0, day), ("b", "x:1", day + 6 * DAY_MS, FOREVER), ("b", "y:1", 0, FOREVER)]
+    duck.put(
+        "registered_broker", "namesrv string, broker_addr string, valid_from bigint, valid_to bigint", rows
+    )
+    find_clusters(duck, gold_graph(), Window(day, day + 9 * DAY_MS), {})
+    assert sorted(map(tuple, (row.values() for row in duck.rows("namesrv_cluster")))) == [
+        ("a", "a", BEGINNING, FOREVER),
+        ("b", "a", day + 6 * DAY_MS, day + 7 * DAY_MS),
+        ("b", "b", BEGINNING, day + 6 * DAY_MS),
+        ("b", "b", day + 7 * DAY_MS, FOREVER),
+    ]
