@@ -14,8 +14,10 @@ from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from namekeeper.config.settings import SPECS
+from namekeeper.remoting.client import DEFAULT_TIMEOUT_MS, RemotingClient
 from tests.support.server.front import lend_early
 from tests.support.system.loops import CHECKED
+from tests.support.system.waiting import PATIENCE
 
 __all__: list[str] = []
 
@@ -85,6 +87,18 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 patch.setenv(name, str(folder))
         patch.setenv("HOME", str(home))
         yield home
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patient_clients() -> Iterator[None]:
+    """Have clients wait longer for a busy machine, where a test gives no time of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for function in (RemotingClient.__init__, RemotingClient.invoke, RemotingClient.invoke_oneway):
+            defaults = function.__kwdefaults__
+            assert defaults is not None
+            for name in {"timeout_ms", "connect_timeout_ms"} & set(defaults):
+                patch.setitem(defaults, name, int(DEFAULT_TIMEOUT_MS * PATIENCE))
+        yield
 
 
 @pytest.fixture

@@ -34,6 +34,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
     port = free_port()
     with NameServerProcess(tmp_path / "ns", http_port=str(port)) as server:
         server.started().logged("operators' pages at")
+        status = f"http://127.0.0.1:{port}/status"
+        eventually(lambda: '"revision":"' in got(status)[1], within=20, what="the journal")
         yield Served(server, port)
 
 
@@ -71,7 +73,6 @@ def test_page_streams_and_health_come_through_nginx(served: Served, tmp_path: Pa
         assert len(named) > 9
         for name in named:
             assert got(f"{base}{name}")[0] == 200, name
-        eventually(lambda: got(f"{base}status")[1].count('"revision":"'), within=20, what="the revision")
         assert first_event(f"{base}watch?topic=T") == b"event: ready\n"
         eventually(lambda: got(f"{base}api/overview")[0] == 200, within=60, what="the console")
         assert first_event(f"{base}api/events").startswith(b"data: ")

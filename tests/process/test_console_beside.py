@@ -2,7 +2,9 @@
 
 import os
 import re
+import urllib.error
 import urllib.request
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -21,14 +23,25 @@ def is_running(pid: int) -> bool:
     return True
 
 
+def shows_page(port: int) -> bool:
+    """Whether the page has an overview; not before the journal's folder is open."""
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/api/overview", timeout=60).close()
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+        return False
+    return True
+
+
 @pytest.mark.parametrize("is_killed", [True, False])
 @pytest.mark.parametrize("journal", ["true", "false"])
 def test_it_ends_with_its_name_server(tmp_path: Path, journal: str, *, is_killed: bool):
     port = free_port()
     with NameServerProcess(tmp_path / "ns", http_port=str(port), journal_enable=journal) as server:
         server.started().logged("operators' pages at")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/overview", timeout=60) as answer:
-            assert answer.status == 200
+        eventually(lambda: shows_page(port), within=60, what="the console")
         server.logged("the console runs as process")
         found = STARTED.search(server.log)
         assert found is not None

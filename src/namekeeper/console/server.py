@@ -126,10 +126,10 @@ class ConsoleServer:
     async def _read(self) -> None:
         """Follow all histories, after each one has shown the rows that it finds at once."""
         histories = self._histories.all
-        begins = asyncio.gather(*(asyncio.to_thread(self._histories.begin, each) for each in histories))
-        await asyncio.wait([begins], timeout=BEGIN_SECONDS)
+        begins = [asyncio.create_task(asyncio.to_thread(self._histories.begin, each)) for each in histories]
+        await asyncio.wait(begins, timeout=BEGIN_SECONDS)
         self._has_begun.set()
-        if any(await begins):
+        if any([await each for each in begins]):
             await self._tell()
             await self._wait_for_pages()
         await asyncio.gather(*map(self._follow, histories), return_exceptions=True)

@@ -14,7 +14,7 @@ from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import Response
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import eventually, turns
+from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.unit.app.parts import FakeClock, Parts, frame, name_server, registration, startup
 
 LOCAL = "127.0.0.1"
@@ -34,6 +34,14 @@ class AddressServer:
         self.asked.append(str(request.rel_url))
         await self.may_answer.wait()
         return web.Response(text=self.text, status=self.status)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A busy machine may take longer than a client should wait."""
+    monkeypatch.setattr(module, "ASK_MS", int(module.ASK_MS * PATIENCE))
+    for name in ("FETCH_SECONDS", "LOOKUP_SECONDS"):
+        monkeypatch.setattr(module, name, getattr(module, name) * PATIENCE)
 
 
 @pytest.fixture

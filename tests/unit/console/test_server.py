@@ -1,6 +1,7 @@
 """The server of the page: its files, its values, who may ask, and how it tells of changes."""
 
 import asyncio
+import gc
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -24,7 +25,7 @@ from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
 from tests.support.server.secrets import Untouchable, comparisons
-from tests.support.system.waiting import eventually
+from tests.support.system.waiting import eventually, turns
 from tests.unit.answers.story import Story
 from tests.unit.console.test_histories import Clock
 
@@ -162,6 +163,21 @@ def late_end(monkeypatch) -> Iterator[threading.Event]:
         yield may_begin
     finally:
         may_begin.set()
+
+
+def test_a_stop_before_the_end_of_a_journal_is_found_logs_no_error(site, monkeypatch, caplog):
+    async def stop_early() -> None:
+        async with site.server:
+            await eventually(lambda: site.server._reading is not None)
+            await turns()
+
+    with late_end(monkeypatch) as may_begin:
+        threading.Timer(
+            0.2, may_begin.set
+        ).start()  # after the stop: the loop ends when its threads have ended
+        asyncio.run(stop_early())
+    gc.collect()
+    assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
 
 async def test_who_asks_before_the_end_of_a_journal_is_found_is_answered_with_it(site, monkeypatch):
