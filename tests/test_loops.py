@@ -7,9 +7,11 @@ import pytest
 from blockbuster import BlockingError
 
 from namekeeper.cli.journals import journals_of_this_host
-from tests.support.system.loops import both_loops, virtual_time
+from tests.support.system.loops import both_loops, leap, leaping_time, virtual_time
 
-each_loop = pytest.mark.parametrize("anyio_backend", [*both_loops.args[1], *virtual_time.args[1]])
+each_loop = pytest.mark.parametrize(
+    "anyio_backend", [*both_loops.args[1], *virtual_time.args[1], *leaping_time.args[1]]
+)
 
 
 def _call_from_a_thread(loop: asyncio.AbstractEventLoop) -> list[RuntimeError]:
@@ -46,3 +48,13 @@ async def test_no_note_of_the_stack_is_made():
 async def test_our_code_may_not_block_the_loop(tmp_path):
     with pytest.raises(BlockingError):
         journals_of_this_host([tmp_path])
+
+
+@leaping_time
+async def test_a_leap_ends_the_limits_that_run_and_no_later_one():
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(3_600):
+            leap(3_600)
+            await asyncio.Event().wait()
+    async with asyncio.timeout(3_600):
+        await asyncio.sleep(0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import uvloop
 
-__all__ = ["CHECKED", "CheckedUvloop", "both_loops", "virtual_time"]
+__all__ = ["CHECKED", "CheckedUvloop", "both_loops", "leap", "leaping_time", "virtual_time"]
 
 
 class _Checked:
@@ -75,3 +75,26 @@ virtual_time = pytest.mark.parametrize(
     "anyio_backend", [pytest.param(("asyncio", {"debug": True, "loop_factory": VirtualLoop}), id="virtual")]
 )
 """Run an async test in time that jumps: for limits of parts that talk to no socket, process or thread."""
+
+
+class LeapingLoop(CheckedLoop):
+    """A loop of real time that a test can put forward, so that a limit passes when nothing else is to happen."""
+
+    leapt_seconds = 0.0
+
+    def time(self) -> float:
+        """The seconds of the real clock, and those that were leapt over."""
+        return super().time() + self.leapt_seconds
+
+
+leaping_time = pytest.mark.parametrize(
+    "anyio_backend", [pytest.param(("asyncio", {"debug": True, "loop_factory": LeapingLoop}), id="leaping")]
+)
+"""Run an async test on a loop whose time `leap` puts forward: for limits of parts that talk to sockets."""
+
+
+def leap(seconds: float) -> None:
+    """Put the time of the running loop forward: every limit of so many seconds that runs now has passed."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, LeapingLoop)
+    loop.leapt_seconds += seconds
