@@ -77,7 +77,7 @@ class Versions:
         self.marks: list[HistoryEvent] = []
         """Losses and stops, and the first checkpoint after each."""
         self.in_order: list[tuple[AnyKey, RowVersion[Any]]] = []
-        """Every version in the order in which they began."""
+        """Every version that was not dropped, in the order in which they began."""
         self._keeps_order = keeps_order
         self._versions: dict[type, dict[Any, list[RowVersion[Any]]]] = {}
         """Kind of key -> key -> versions, oldest first. A row that was always gone has none."""
@@ -304,6 +304,7 @@ class Versions:
         keys.update(key for each in kept for key in each.others)
         del self.all_events[:count], self._kept[:count]
         self.marks = [mark for mark in self.marks if mark.number > last.number]
+        self.in_order = [(key, version) for key, version in self.in_order if not _is_over(version, last.at)]
         for key in keys:
             self._drop_versions(key, self.dropped)
 
@@ -313,9 +314,9 @@ class Versions:
         if versions is None:  # it went at the same instant, by an event that was not dropped before
             return
         until = dropped.at
-        gone = sum(each.ended is not None and each.ended.at <= until for each in versions)
+        gone = sum(_is_over(each, until) for each in versions)
         del versions[:gone]
-        if versions and versions[0].begun.at <= until:
+        if versions and versions[0].begun.number <= dropped.number:
             versions[0].begun = dropped
         self._note_text(key, versions)
         if versions:
@@ -334,6 +335,10 @@ def _last_until(at: int, versions: Sequence[RowVersion[R]]) -> RowVersion[R] | N
         if version.begun.at <= at:
             return version
     return None
+
+
+def _is_over(version: RowVersion[Any], at: int) -> bool:
+    return version.ended is not None and version.ended.at <= at
 
 
 def _size_of_change(change: RowChange) -> int:

@@ -240,6 +240,24 @@ def test_what_it_takes_is_bounded_and_the_newest_is_known(work):
     assert versions.knowledge(versions.knows_from - 1) is Knowledge.BEFORE
 
 
+def come_and_gone(limit: int) -> History:
+    """The history about a topic whose broker comes and goes."""
+    versions = History("ns", "T", limit_bytes=limit)
+    versions.take(CheckpointApplied(1, 1, 1, Rows()))
+    for seq in range(2, 10_000, 2):
+        versions.take(topic_step(seq, 6, ["T"]))
+        versions.take(Changed(1, seq + 1, seq + 1, [TopicQueues(broker_name="b", rows=[("T",)])]))
+    return versions
+
+
+def test_a_history_about_a_name_keeps_no_version_that_was_dropped():
+    limit = MIB
+    versions, held = held_bytes(lambda: come_and_gone(limit))
+    assert held < 1.3 * limit
+    since = [period.since.at for _, period in versions.valid_periods()]
+    assert versions.knows_from <= since[0] < since[-1] == versions.knows_up_to - 1
+
+
 def test_rows_that_went_leave_nothing_once_their_changes_are_dropped():
     versions = new_each_time(2 * MIB)
     assert len(list(versions.topics())) <= 2 * 500 + 500
