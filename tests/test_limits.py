@@ -14,6 +14,7 @@ import pytest
 TEXT = Path("docs/discussion/denial-of-service.md").read_text()
 COMPLETE = (
     "http/*.py", "console/*.py", "history/sources/*.py",  # the HTTP port and the page
+    "answers/collecting.py", "answers/from_journal.py",
     "app/watching.py", "app/lookup_memory.py", "processor/recent_changes.py",  # watchers
     "app/notifier.py", "app/cluster_test.py", "remoting/resolving.py", "remoting/client_connection.py",  # notifications
     "files.py", "foreign_json.py", "nsaddr.py", "app/access_files.py", "remoting/asking_pages.py",  # readers

@@ -1,6 +1,7 @@
 """Attacks on what a server does beside its answers: notifications, counters, watchers, the page."""
 
 import contextlib
+import http.client
 import json
 import selectors
 import socket
@@ -8,6 +9,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,13 @@ from tests.attacks.crowds import allow_connections
 from tests.attacks.peers import Target, Wire, frame, pipelined, registration, topics, write_down
 
 __all__ = [
+    "SMALL_HISTORY",
     "answer_notifications_without_end",
+    "ask_why_again_and_again",
     "be_notified_everywhere",
+    "causes_take_too_much",
     "change_permissions_before_the_page",
+    "come_and_go",
     "consoles",
     "look_up_ever_new_topics",
     "name_brokers_that_resolve_slowly",
@@ -33,6 +39,9 @@ QUIET_SECONDS = 0.3
 PAGE_MIB = 400.0
 """Most memory of the page's process: 160 MiB of history beside Python and the rows of 100,000 topics."""
 PAGE_SECONDS = 90.0
+SMALL_HISTORY = 4 << 20
+CAUSES_MIB = 96.0
+"""Most memory of a page with such a history: 60 MiB of Python, the history, and two causes at once."""
 WATCHERS, WATCHED = 1_680, 200
 
 
@@ -145,7 +154,7 @@ def _member(target: Target, group: int, broker_id: int, addr: str) -> dict[str, 
 
 def look_up_ever_new_topics(target: Target) -> None:
     """Register topics, look each of them up, remove them, and begin again with others."""
-    count = target.times(20_000)
+    count = target.times(25_000)
     with Wire(target.port) as wire:
         for turn in range(1_000):
             rows = topics(f"New{target.salt}{turn:04}x", count)
@@ -196,6 +205,53 @@ def change_permissions_before_the_page(target: Target) -> None:
                 _overview(target)
             wire.ask(frame(code, {"brokerName": "victim"}))
             time.sleep(0.2)
+
+
+def come_and_go(target: Target, _stack: contextlib.ExitStack) -> None:
+    """Register and unregister a broker many times."""
+    come, go = registration("flapping", topics("Flapping", 1)), frame(104, _IDENTITY)
+    sent = [come, go] * target.times(15_000)
+    assert pipelined(target.port, sent) == len(sent)
+
+
+_IDENTITY = {
+    "brokerName": "flapping", "brokerAddr": "flapping:10911", "clusterName": "AttackCluster", "brokerId": "0",
+}  # fmt: skip
+
+
+def ask_why_again_and_again(target: Target) -> None:
+    """Ask from two hosts why topics that nobody has have no route."""
+    askers = [threading.Thread(target=_ask_why, args=(target, f"127.0.0.{n}")) for n in (1, 2)]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+
+
+def _ask_why(target: Target, host: str) -> None:
+    for number in range(1_000):
+        _has_cause(target, host, f"Nothing{number}")
+
+
+def _has_cause(target: Target, host: str, topic: str) -> bool:
+    """Ask why a topic has no route; return whether there was an answer: the page may have others to answer."""
+    page = http.client.HTTPConnection("127.0.0.1", target.http_port, timeout=120, source_address=(host, 0))
+    with contextlib.closing(page), contextlib.suppress(OSError, http.client.HTTPException):
+        page.request("GET", f"/api/why?name={topic}")
+        answer = page.getresponse()
+        return answer.status == HTTPStatus.OK and bool(json.load(answer)["explanations"])
+    return False
+
+
+def causes_take_too_much(target: Target) -> str:
+    """Say so if the page's process took too much memory for causes."""
+    end = time.monotonic() + PAGE_SECONDS
+    while not _has_cause(target, "127.0.0.1", "Nothing"):
+        if time.monotonic() > end:
+            return "the page gives no cause"
+        time.sleep(0.5)
+    most = max(_most_mib(process) for process in consoles(target.folder))
+    return f"the page's process took {most:.0f} MiB of {CAUSES_MIB:.0f}" if most > CAUSES_MIB else ""
 
 
 def page_is_too_large(target: Target) -> str:

@@ -44,9 +44,13 @@ from tests.attacks.http_port import (
     take_all_slots,
 )
 from tests.attacks.pages import (
+    SMALL_HISTORY,
     answer_notifications_without_end,
+    ask_why_again_and_again,
     be_notified_everywhere,
+    causes_take_too_much,
     change_permissions_before_the_page,
+    come_and_go,
     look_up_ever_new_topics,
     name_brokers_that_resolve_slowly,
     page_is_too_large,
@@ -602,6 +606,8 @@ ROWS = _among((
         files=write_certificate, flags=OVER_TLS),
     Row("55", "row 54 on the protocol port, `serverSocketRcvBufSize` is 8 KiB", send_frames_in_tiny_records,
         flags={"server_socket_rcv_buf_size": "8192"}),
+    Row("56", "two hosts ask why, after a broker came and went 15,000 times", ask_why_again_and_again, come_and_go,
+        check=causes_take_too_much, flags={"console_history_bytes": str(SMALL_HISTORY)}, seconds=20),
     Row("60", "the times of refused signatures are compared", measure_refusals, check=time_reveals_something,
         files=write_rules_with_users, flags=RULES_FLAGS, seconds=120),
     Row("61", "the times of refused tokens on the HTTP port are compared", measure_refused_tokens,

@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from namekeeper.answers.around import AROUND_MS
+from namekeeper.answers.collecting import Collected, collect_evidence
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.evidence import evidence_of as evidence_in
 from namekeeper.answers.explain import explain
-from namekeeper.answers.phrases import ENDS
+from namekeeper.answers.phrases import ENDS, queues
 from namekeeper.answers.route import route_of
 from namekeeper.answers.verdict import Explanation, Verdict
 from namekeeper.client.queues.route_queues import topic_publish_info
+from namekeeper.history.rows import Rows
 from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import TOPICS, random_history
 from tests.property.journalled import JournalledServer, Position, Written, losses, unknown
@@ -236,6 +239,58 @@ def check_history(chance: Random, server: JournalledServer, count: int) -> set[V
 @LAW
 def test_a_verdict_claims_what_the_server_held(chance):
     check_history(chance, random_history(chance, 60), 10)
+
+
+def collected(server: JournalledServer, topic: str, at: int, limit_bytes: int) -> Collected:
+    records = read_records(server.lines(), topic)
+    return collect_evidence(server.namesrv, topic, at, lambda: steps(records, Rows), limit_bytes)
+
+
+@given(chances)
+@LAW
+def test_a_verdict_claims_what_the_server_held_whatever_has_room(chance):
+    """With too little memory for all sessions; the answer may be that there are too many changes."""
+    server, topic = random_history(chance, 60), chance.choice(TOPICS)
+    truth, size = Truth(server, topic), history_of(server.namesrv, read_records(server.lines()), topic).size
+    for at in truth.known.instants(chance, 10):
+        evidence = collected(server, topic, at, chance.randrange(size)).evidence
+        (explanation,) = explain([evidence], at)
+        if explanation.verdict is not Verdict.UNKNOWN or evidence.dropped_until is None:
+            check_verdict(truth, evidence, explanation, at)
+
+
+def check_limited(chance: Random) -> None:
+    server, topic = random_history(chance, 60, clock_jumps=True), chance.choice(TOPICS)
+    whole = evidence_of(server, topic)
+    size = history_of(server.namesrv, read_records(server.lines()), topic).size
+    for at in JournalOracle(server).instants(chance, 10):
+        found = collected(server, topic, at, chance.randrange(size))
+        period, knows_up_to = found.evidence.period_at(at), whole.knows_up_to
+        assert found.evidence.knows_up_to == knows_up_to
+        assert (
+            period is None or period == whole.period_at(at) or period.valid_from == found.evidence.known_from
+        )
+        if period is not None and period.state == "up" and at <= knows_up_to:
+            assert set(map(queues, found.evidence.routes_at(at))) == set(map(queues, whole.routes_at(at)))
+        if not found.notes:
+            assert found.evidence.periods == whole.periods
+            assert explain([found.evidence], at) == explain([whole], at)
+
+
+@given(chances)
+@LAW
+def test_what_has_no_room_is_not_needed_or_there_is_a_note(chance):
+    """However the clock went."""
+    check_limited(chance)
+
+
+def test_a_row_that_comes_in_the_millisecond_of_a_dropped_loss_is_not_lost():
+    check_limited(Random(247))
+
+
+def test_changes_at_the_time_at_which_an_unknown_period_ends_are_needed():
+    """The clock was put back to the checkpoint that ends it."""
+    check_limited(Random(20877))
 
 
 def test_an_end_that_is_recorded_counts_although_it_came_back_in_a_loss():

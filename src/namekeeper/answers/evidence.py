@@ -25,6 +25,7 @@ from namekeeper.model.perm import Perm
 
 __all__ = [
     "DAY_MS",
+    "HOUR_MS",
     "BrokerSession",
     "Evidence",
     "KnownPeriod",
@@ -37,6 +38,8 @@ __all__ = [
 
 DAY_MS = 86_400_000
 """Time before an instant that is read first. If that does not show the cause, more is read."""
+HOUR_MS = 3_600_000
+"""Time before an instant whose failed lookups and refused requests are a part of the answer."""
 
 
 class ValidRow(Struct, frozen=True, kw_only=True):
@@ -144,7 +147,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     namesrv: str
     topic: str
     known_from: int | None
-    """Start of the first complete checkpoint that was read; None if there is none."""
+    """Start of the first complete checkpoint that was read, or `dropped_until`; None if there is none."""
     knows_up_to: int | None
     """Time of the last record."""
     periods: list[KnownPeriod]
@@ -154,6 +157,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
     lookups: list[Lookups]
     refused: list[RefusedRequest] = []
     """Refused requests of any kind."""
+    only_its_brokers: bool = False
+    """Whether sessions of brokers that never had the topic are left out, for lack of memory."""
+    dropped_until: int | None = None
+    """Changes up to this time, wall ms, are left out for lack of memory; None: none are."""
 
     def period_at(self, at: int) -> KnownPeriod | None:
         """The period of a time; None before the first complete checkpoint."""
@@ -228,9 +235,9 @@ def evidence_of(history: History) -> Evidence:
     return Evidence(
         namesrv=history.namesrv,
         topic=topic,
-        known_from=coverage.knows_from,
+        known_from=history.knows_from,
         knows_up_to=coverage.knows_up_to,
-        periods=_periods(coverage),
+        periods=_periods(coverage, history.knows_from),
         routes=[
             _route(key, period) for key, period in periods if isinstance(key, TopicKey) and key.topic == topic
         ],
@@ -245,6 +252,7 @@ def evidence_of(history: History) -> Evidence:
             for record in history.activity
             if isinstance(record, Access) and not record.allowed and record.mode == AccessMode.ENFORCE
         ],
+        dropped_until=history.dropped_until,
     )
 
 
@@ -350,9 +358,8 @@ def _refused(record: Access) -> RefusedRequest:
     )
 
 
-def _periods(coverage: Coverage) -> list[KnownPeriod]:
-    """Boots, stops and losses as periods that do not overlap."""
-    begin = coverage.knows_from
+def _periods(coverage: Coverage, begin: int | None) -> list[KnownPeriod]:
+    """Boots, stops and losses after a time as periods that do not overlap."""
     if begin is None:
         return []
     unknown = coverage.unknown
@@ -369,7 +376,11 @@ def _periods(coverage: Coverage) -> list[KnownPeriod]:
             known += _without(
                 unknown, begin, KnownPeriod(valid_from=boot.until, valid_to=until, state="stopped")
             )
-    lost = [KnownPeriod(valid_from=one.since, valid_to=one.until, state="unknown") for one in unknown]
+    lost = [
+        KnownPeriod(valid_from=max(begin, one.since), valid_to=one.until, state="unknown")
+        for one in unknown
+        if one.until is None or one.until > begin
+    ]
     return sorted([*known, *lost], key=lambda period: period.valid_from)
 
 

@@ -7,7 +7,7 @@ time is not known, the explanation says so.
 from collections.abc import Iterator, Sequence
 
 from namekeeper.answers.around import look_around
-from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups
+from namekeeper.answers.evidence import HOUR_MS, Evidence, KnownPeriod, Lookups
 from namekeeper.answers.phrases import end_of_row, end_of_session, queues, with_cause
 from namekeeper.answers.refusals import facts_of_refusals
 from namekeeper.answers.verdict import Explanation, Fact, Judgement, Verdict
@@ -21,7 +21,6 @@ from namekeeper.model.broker import MASTER_ID
 __all__ = ["explain"]
 
 _MINUTE_MS = 60_000
-_HOUR_MS = 3_600_000
 
 
 def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explanation]:
@@ -143,7 +142,7 @@ def _failed_lookups(one: Evidence, at: int) -> list[Fact]:
 
     The server counts them by the minute: in that minute, some may have come later.
     """
-    before = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at - _MINUTE_MS]
+    before = [each for each in one.lookups if at - HOUR_MS <= each.minute <= at - _MINUTE_MS]
     beside = [each for each in one.lookups if at - _MINUTE_MS < each.minute <= at]
     begin = one.known_from or 0
     facts = []

@@ -5,11 +5,12 @@ history of a topic needs some more time before that; the whole journal is read o
 the cause.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
-from namekeeper.answers.evidence import DAY_MS, Evidence, evidence_of
+from namekeeper.answers.collecting import EVIDENCE_BYTES, collect_evidence
+from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.render import UncertainChange
 from namekeeper.answers.route import uncertain_changes
 from namekeeper.clock import Clock, SystemClock
@@ -22,7 +23,10 @@ from namekeeper.journal.reading.history import FoundRecord, Step, StepMaker
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader, ReadProgress, notes_of
 from namekeeper.journal.reading.replay import Replay, StateAt
 
-__all__ = ["JournalFolder"]
+__all__ = ["NAMES_LIMIT", "JournalFolder"]
+
+NAMES_LIMIT = 200_000
+"""Names among which one like an unknown name is looked for."""
 
 _ONLY_POSITIONS = frozenset(
     {"broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
@@ -30,6 +34,7 @@ _ONLY_POSITIONS = frozenset(
 """Kinds of records of which only the position is needed here."""
 _NO_STATE = _ONLY_POSITIONS | {"access", "unknown_topic_minute"}
 _NO_ROUTE = frozenset({"cluster", "config", "kv"})
+_NO_EVIDENCE = _ONLY_POSITIONS | _NO_ROUTE | {"broker_group", "filter_servers", "topic_mapping"}
 _NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
 
 
@@ -41,6 +46,7 @@ class JournalFolder:
         folder: str | FoundJournal,
         progress: ReadProgress | None = None,
         *,
+        limit_bytes: int = EVIDENCE_BYTES,
         clock: Clock | None = None,
     ) -> None:
         """List its segments.
@@ -48,6 +54,7 @@ class JournalFolder:
         Args:
             folder: the folder, or what was found there.
             progress: called when a segment was read; None for nothing.
+            limit_bytes: bounds the memory of the history that gives evidence, about.
             clock: tells the present; None is the system's.
 
         Raises:
@@ -62,6 +69,7 @@ class JournalFolder:
         """The present, if a name server writes here, or the last answer, if an observer does; taken before
         anything is read."""
         self._journal = JournalReader(found, progress)
+        self._limit_bytes = limit_bytes
 
     @property
     def namesrv(self) -> str:
@@ -101,11 +109,13 @@ class JournalFolder:
         """
         end = self._journal.last_ts() if at is None else at
         begin = self._journal.begin_of(end - back_ms)
-        evidence = self._collect(begin, topic)
-        if begin and not evidence.shows_cause(end):
-            evidence = self._collect(0, topic)
+        evidence = self._collect(begin, topic, end)
+        if evidence.dropped_until is not None:
+            pass  # earlier changes do not fit either
+        elif begin and not evidence.shows_cause(end):
+            evidence = self._collect(0, topic, end)
         elif begin and (needed := evidence.needed_from(end)) < end - back_ms:
-            evidence = self._collect(self._journal.begin_of(needed), topic)
+            evidence = self._collect(self._journal.begin_of(needed), topic, end)
         now = self._running_at if at is None else at
         if now is not None and self._is_current(now, evidence.knows_up_to):
             return structs.replace(evidence, knows_up_to=now)
@@ -126,23 +136,28 @@ class JournalFolder:
         return uncertain_changes(self._history(topic, at), topic, at)
 
     def topics(self, back_ms: int = DAY_MS) -> set[str]:
-        """Names of all topics in the last part of the journal, also of those that are gone.
+        """Names of topics in the last part of the journal, also of those that are gone.
+
+        At most `NAMES_LIMIT`.
 
         Args:
             back_ms: how long before its end that part begins.
         """
         records = self._last_records(back_ms, _NO_TOPIC)
-        return {topic for record in records if isinstance(record, TopicQueues) for topic, *_ in record.rows}
+        queues = (record for record in records if isinstance(record, TopicQueues))
+        return _some(topic for record in queues for topic, *_ in record.rows)
 
     def brokers(self, back_ms: int = DAY_MS) -> set[str]:
-        """Names and addresses of all brokers in the last part of the journal, also of those that are gone.
+        """Names and addresses of brokers in the last part of the journal, also of those that are gone.
+
+        At most `NAMES_LIMIT`.
 
         Args:
             back_ms: how long before its end that part begins.
         """
         records = self._last_records(back_ms, _NO_STATE | _NO_ROUTE | {"topic_queues"})
-        live = [record for record in records if isinstance(record, BrokerLive)]
-        return {name for record in live for name in (record.broker_name, record.broker_addr) if name}
+        live = (record for record in records if isinstance(record, BrokerLive))
+        return _some(name for record in live for name in (record.broker_name, record.broker_addr) if name)
 
     def _history(self, about: str | None, since: int) -> History:
         def steps_from(begin: int) -> Iterator[Step]:
@@ -165,11 +180,13 @@ class JournalFolder:
             replay.take(step)
         return replay.result()
 
-    def _collect(self, begin: int, topic: str) -> Evidence:
-        history = History(self.namesrv, topic)
-        for step in self._steps(begin, topic, _ONLY_POSITIONS | _NO_ROUTE):
-            history.take(step)
-        return evidence_of(history)
+    def _collect(self, begin: int, topic: str, at: int) -> Evidence:
+        def steps() -> Iterator[Step]:
+            return self._steps(begin, topic, _NO_EVIDENCE)
+
+        found = collect_evidence(self.namesrv, topic, at, steps, self._limit_bytes)
+        self.notes += found.notes
+        return found.evidence
 
     def _steps(self, begin: int, about: str | None, without: frozenset[str]) -> Iterator[Step]:
         """The steps from a segment on, without the records of some kinds."""
@@ -188,3 +205,13 @@ class JournalFolder:
         yield from self._records(
             self._journal.begin_of(self._journal.last_ts() - back_ms), RecordReader(None, without)
         )
+
+
+def _some(names: Iterable[str]) -> set[str]:
+    """The first names, each once: so many that their memory is bounded."""
+    found: set[str] = set()
+    for name in names:
+        found.add(name)
+        if len(found) == NAMES_LIMIT:
+            break
+    return found

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from namekeeper.answers.evidence import Evidence, RefusedRequest
+from namekeeper.answers.evidence import HOUR_MS, Evidence, RefusedRequest
 from namekeeper.answers.verdict import Fact
 from namekeeper.wire.codes import RequestCode
 
 __all__ = ["facts_of_refusals"]
 
-_HOUR_MS = 3_600_000
 _MOST_FACTS = 5
 _BROKERS, _TOPICS = "brokers=", "topics="
 
@@ -32,7 +31,7 @@ def facts_of_refusals(one: Evidence, at: int) -> list[Fact]:
     brokers = {route.broker_name for route in one.routes}
     found: dict[_RefusalKind, tuple[int, int]] = {}
     for each in one.refused:
-        if at - _HOUR_MS <= each.at <= at and _concerns(each, one.topic, brokers):
+        if at - HOUR_MS <= each.at <= at and _concerns(each, one.topic, brokers):
             kind = _RefusalKind(each.code, tuple(each.about or ()), _host(each.peer), each.user, each.rule)
             count, _ = found.get(kind, (0, 0))
             found[kind] = (count + each.count, each.at)

@@ -22,6 +22,8 @@ class BrokersBack(Struct, frozen=True):
     """Number of the other brokers that were restored and still there."""
     sessions: list[BrokerSession]
     """All registrations of this boot up to that time."""
+    only_its_brokers: bool = False
+    """Whether brokers that never had the topic are not counted."""
 
 
 def brokers_back(evidence: Evidence, at: int, began: int) -> BrokersBack:
@@ -36,7 +38,15 @@ def brokers_back(evidence: Evidence, at: int, began: int) -> BrokersBack:
     sessions = [s for s in evidence.sessions if began <= s.valid_from <= at]
     back = known & {(s.cluster, s.broker_addr) for s in sessions if not s.is_restored}
     restored = {(s.cluster, s.broker_addr) for s in sessions if s.is_restored and s.is_valid(at)}
-    return BrokersBack(began, at - began, len(known), len(back), len(known & restored - back), sessions)
+    return BrokersBack(
+        began,
+        at - began,
+        len(known),
+        len(back),
+        len(known & restored - back),
+        sessions,
+        evidence.only_its_brokers,
+    )
 
 
 def _live_at_end(evidence: Evidence, began: int) -> list[BrokerSession]:

@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from namekeeper.answers.audit import EVERY_REQUEST, AuditEntry, AuditQuery, read_audit
+from namekeeper.answers.collecting import EVIDENCE_BYTES
 from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.render import RouteAt
@@ -89,6 +90,7 @@ class JournalAnswers:
         namesrv: str | None = None,
         *,
         back_ms: int = DAY_MS,
+        limit_bytes: int = EVIDENCE_BYTES,
         progress: SourceProgress | None = None,
     ) -> None:
         """List their segments.
@@ -98,6 +100,7 @@ class JournalAnswers:
                 that were found.
             namesrv: use only this name server; None uses all.
             back_ms: how long before a time the history of a topic is read, see `JournalFolder`.
+            limit_bytes: bounds the memory of the history that gives evidence, see `JournalFolder`.
             progress: called when a segment was read; None for nothing.
 
         Raises:
@@ -110,7 +113,7 @@ class JournalAnswers:
         for found in (each for folder in folders for each in _found(folder)):
             if found not in opened:
                 report = None if progress is None else partial(progress, str(found))
-                opened[found] = JournalFolder(found, report)
+                opened[found] = JournalFolder(found, report, limit_bytes=limit_bytes)
         self._found = one_of_each((journal.namesrv, found) for found, journal in opened.items())
         self._journals = {journal.namesrv: journal for journal in opened.values()}
         if namesrv is not None:

@@ -29,7 +29,7 @@ class Verdict(StrEnum):
     NOT_BACK = "broker_not_back"
     """The name server had been running long enough for all brokers to register again."""
     UNKNOWN = "unknown"
-    """Records were lost."""
+    """Records were lost, or there are too many changes to read."""
     STOPPED = "stopped"
     """The name server was not running."""
     NOT_YET = "not_known_yet"

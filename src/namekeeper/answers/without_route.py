@@ -172,6 +172,8 @@ def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
     count = f"{back.back} of {shown_count(back.known, 'known broker', 'were')} back"
     if back.restored:
         count = f"{count}, {back.restored} restored"
+    if back.only_its_brokers:
+        count = f"{count}, without the brokers that never had the topic"
     after = f"{shown_duration(back.after_ms)} before" if back.after_ms else "just then"
     facts = [Fact(f"the name server started, {after}", back.began), Fact(count)]
     for route in last:
@@ -200,6 +202,8 @@ def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:
     facts += [
         Fact("records were lost from here on: it may have been registered then", s.valid_from) for s in lost
     ]
+    if one.dropped_until is not None:
+        facts.append(Fact("there are too many changes: those up to here are left out", one.dropped_until))
     if elsewhere:
         names = ", ".join(sorted({other.namesrv for other, _ in elsewhere}))
         return Verdict.NOT_ON_THIS_ONE, f"registered on {names}, but never on this name server", facts
@@ -207,6 +211,8 @@ def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:
     if had:
         names = ", ".join(sorted(had))
         return Verdict.NOT_ON_THIS_ONE, f"never registered here; {names} had it before", facts
+    if one.dropped_until is not None:
+        return Verdict.UNKNOWN, "unknown, because there are too many changes to read", facts
     if one.known_from is not None:
         facts.append(Fact("its records begin", one.known_from))
     return Verdict.NEVER_REGISTERED, "never registered, as far as its records show", facts

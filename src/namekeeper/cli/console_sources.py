@@ -106,17 +106,23 @@ class _ShownWarehouse(WarehouseAnswers):
 
 
 def source_of_causes(
-    folders: Sequence[str], warehouse: WarehouseOfConsole | None, pages: OperatorsPages
+    folders: Sequence[str], warehouse: WarehouseOfConsole | None, pages: OperatorsPages, limit_bytes: int
 ) -> Callable[[], PastAnswers] | None:
     """Where `why` finds causes: a warehouse, else journals in folders, else those that operators' pages give.
 
     None if there is none of them. The function raises a ConfigError or a JournalError for what can't be read.
+
+    Args:
+        folders: with journals.
+        warehouse: None: there is none.
+        pages: of name servers that run.
+        limit_bytes: bounds the memory of the history that one cause needs, about; not that of a warehouse.
     """
     if warehouse is not None:
         return warehouse.source
     if folders:
-        return lambda: JournalAnswers([*folders])
-    return (lambda: JournalAnswers(pages.journals())) if pages else None
+        return lambda: JournalAnswers([*folders], limit_bytes=limit_bytes)
+    return (lambda: JournalAnswers(pages.journals(), limit_bytes=limit_bytes)) if pages else None
 
 
 def journal_source(folders: Sequence[str]) -> JournalSource:

@@ -12,13 +12,16 @@ from namekeeper.history.rows import LiveKey
 from namekeeper.history.sources.source import HistorySource
 from namekeeper.journal.reading.history import Changed, Step
 
-__all__ = ["HISTORY_BYTES", "Followed", "FollowedHistory", "Histories", "HistoryLock"]
+__all__ = ["CAUSE_PART", "HISTORY_BYTES", "Followed", "FollowedHistory", "Histories", "HistoryLock"]
 
 HISTORY_BYTES = 160 * 1024 * 1024
 """Default memory of all histories together: with a server of 100,000 topics, and Python itself, they fit into
 the 512 MiB of a container."""
 EARLIER_PART = 4
 """One of so many parts of the memory is for instants that were dropped and are read again."""
+CAUSE_PART = 8
+"""As much memory again as one of so many parts is for the history that a cause needs. Two causes are found at
+once."""
 _STEPS_AT_ONCE, _RECORDS_AT_ONCE = 500, 2_000
 """Steps applied in a row, and records in them; then requests of the page are answered."""
 

@@ -136,6 +136,11 @@ class History(Versions):
                 pass
         self.drop_beyond_limit()
 
+    def pass_over(self, step: Step) -> None:
+        """Follow a step whose rows are not needed: only what is covered changes, and times are corrected."""
+        self.coverage.take(step)
+        self.correct_times(step.ts)
+
     def extend(self, until: int | None) -> None:
         """Note until when the last state is valid without further records; None: not longer."""
         self._known_until = until

@@ -331,3 +331,13 @@ def test_the_rows_of_the_end_take_no_memory_for_each_change_before_it(tmp_path):
             assert len(end.last_rows().of) >= 300
 
     assert peak(32) < 2 * peak(4)
+
+
+def test_names_that_may_be_meant_have_a_limit(tmp_path, monkeypatch):
+    """A broker may register ever new topics."""
+    story = Story()
+    story.registers(topics=[f"T{number}" for number in range(100)])
+    journal = JournalFolder(story.folder(tmp_path))
+    assert (len(journal.topics()), len(journal.brokers())) == (102, 2)
+    monkeypatch.setattr("namekeeper.answers.from_journal.NAMES_LIMIT", 1)
+    assert (len(journal.topics()), len(journal.brokers())) == (1, 1)

@@ -19,6 +19,8 @@ from namekeeper.errors import ConfigError, JournalError, RemotingConnectError
 from tests.support.pipeline.file_warehouse import file_warehouse
 from tests.unit.answers.story import Story
 
+MIB = 1 << 20
+
 
 @pytest.fixture
 def folders(tmp_path):
@@ -95,12 +97,20 @@ def test_a_warehouse_that_goes_meanwhile_is_told_on_the_page(uri, monkeypatch):
 
 def test_causes_are_found_in_a_warehouse_then_in_folders_then_at_operators_pages(uri, folders):
     pages = OperatorsPages(pages_in(["127.0.0.1:1"]), "")
-    in_warehouse = source_of_causes((), WarehouseOfConsole(uri, no_session), pages)
+    in_warehouse = source_of_causes((), WarehouseOfConsole(uri, no_session), pages, MIB)
     assert in_warehouse().namesrvs() == WarehouseAnswers(uri, no_session).namesrvs()
-    assert source_of_causes(folders, None, pages)().namesrvs() == ["a_1", "b_1"]
+    assert source_of_causes(folders, None, pages, MIB)().namesrvs() == ["a_1", "b_1"]
     with pytest.raises(JournalError, match="can't read the journal over http"):
-        source_of_causes((), None, pages)()
-    assert source_of_causes((), None, OperatorsPages([], "")) is None
+        source_of_causes((), None, pages, MIB)()
+    assert source_of_causes((), None, OperatorsPages([], ""), MIB) is None
+
+
+def test_causes_have_as_much_memory_as_the_console_says(folders):
+    pages = OperatorsPages([], "")
+    for limit_bytes, notes in ((MIB, 0), (1, 4)):
+        source = source_of_causes(folders, None, pages, limit_bytes)()
+        source.evidence("T", None)
+        assert len(source.notes) == notes
 
 
 def test_operators_pages_that_can_not_be_asked_say_so():

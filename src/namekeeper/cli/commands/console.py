@@ -31,7 +31,7 @@ from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
-from namekeeper.console.histories import HISTORY_BYTES, Histories
+from namekeeper.console.histories import CAUSE_PART, HISTORY_BYTES, Histories
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -146,8 +146,9 @@ def console(  # noqa: PLR0913 - one for each option
     policy = None if rules is None else lambda: rules.policy
     doors = Doors(host, frozenset(map(str.lower, names)), token or "", policy=policy)
     views = ConsoleViews(
-        histories, source_of_causes(folders, tables, operators), SystemClock(), operators.who_knows
-    )
+        histories, source_of_causes(folders, tables, operators, history_bytes // CAUSE_PART), SystemClock(),
+        operators.who_knows,
+    )  # fmt: skip
     server = ConsoleServer(host, port, doors, histories, views)
     spare_the_collector()
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
