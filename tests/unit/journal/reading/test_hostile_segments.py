@@ -5,6 +5,7 @@ import gzip
 import os
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,17 +27,18 @@ from tests.unit.answers.story import Story
 
 MIB = 1 << 20
 UUID = "f37b9325-0000-4000-8000-000000000000"
-ROOM = 2 * MIB
+ROOM = MIB // 2
 """Text that a segment may have in these tests."""
 
 
-def of_lines(line: bytes) -> Callable[[Path], None]:
+def of_lines(line: bytes) -> Callable[[Path], object]:
     """Pack 8 MiB of a line; it becomes a file of some kilobytes."""
-    return lambda path: _write(path, gzip.compress(line * (8 * MIB // len(line))))
+    return lambda path: path.write_bytes(_packed(line))
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
+@cache
+def _packed(line: bytes) -> bytes:
+    return gzip.compress(line * (8 * MIB // len(line)))
 
 
 def _huge(path: Path) -> None:
@@ -48,7 +50,7 @@ UNFINISHED = (
     b'{"kind":"kv","v":1,"namesrv":"ns_9876","boot":1700000000000,"seq":1,"change":1,"end":false,"ts":1}\n'
 )
 
-HOSTILE: dict[str, Callable[[Path], None]] = {
+HOSTILE: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,
     "endless device": lambda path: path.symlink_to("/dev/zero"),
     "folder": os.mkdir,
@@ -58,7 +60,7 @@ HOSTILE: dict[str, Callable[[Path], None]] = {
     "NULs": of_lines(bytes(MIB)),
     "objects without end": of_lines(b'{"kind":' * 10),
     "change without end": of_lines(UNFINISHED),
-    "lines that are skipped": of_lines(b'{"kind":"denied",' + b"a" * MIB + b"\n"),
+    "lines that are skipped": of_lines(b'{"kind":"denied",' + b"a" * (ROOM // 2) + b"\n"),
 }
 
 READERS: dict[str, Callable[[Path], object]] = {
