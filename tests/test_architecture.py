@@ -8,6 +8,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from tests.support.documents.statements import statements
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "namekeeper"
 TESTS = ROOT / "tests"
@@ -170,7 +172,7 @@ def is_tested(module: str) -> bool:
 def imports_of(tree: ast.Module) -> set[str]:
     """Modules that it imports anywhere; of `from a import b` both a and a.b, as b may be a module."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -196,8 +198,10 @@ def imported_modules(module: str) -> set[str]:
     """What it imports when it runs: not what only type checkers see."""
     names: set[str] = set()
     tree = tree_of(module)
-    unseen = {id(node) for block in ast.walk(tree) if is_for_type_checkers(block) for node in ast.walk(block)}
-    for node in (node for node in ast.walk(tree) if id(node) not in unseen):
+    unseen = {
+        id(node) for block in statements(tree) if is_for_type_checkers(block) for node in statements(block)
+    }
+    for node in (node for node in statements(tree) if id(node) not in unseen):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents.statements import statements
+
 TESTS = Path(__file__).parent
 
 OF_PYTEST = {"raises", "warns", "fail"}
@@ -24,8 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 @cache
 def functions(path: Path) -> tuple[Function, ...]:
     """Every function and method of a file, nested ones included."""
-    nodes = ast.walk(ast.parse(path.read_text()))
-    return tuple(node for node in nodes if isinstance(node, Function))
+    return tuple(node for node in statements(ast.parse(path.read_text())) if isinstance(node, Function))
 
 
 @cache
