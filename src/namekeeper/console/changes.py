@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from namekeeper.answers.timeline import SAME_MS, TimelineEntry, entry_value, timeline
+from namekeeper.answers.times import LATEST_MS
 from namekeeper.history.history import History
 from namekeeper.history.rows import (
     FilterKey,
@@ -26,7 +27,7 @@ from namekeeper.history.rows import (
 from namekeeper.journal.contract.record import BrokerLive
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
-__all__ = ["ChangeQuery", "beside", "change_rows"]
+__all__ = ["ChangeQuery", "beside", "change_rows", "has_enough"]
 
 _OF_BROKERS = (LiveKey, GroupKey)
 _OF_TOPICS = (TopicKey, MappingKey, KvKey)
@@ -59,11 +60,25 @@ def change_rows(histories: Sequence[History], query: ChangeQuery) -> dict[str, A
         found += takewhile(lambda event: event.at >= found[-1].at - SAME_MS, islice(newest, query.limit))
     entries = sorted(timeline(found), key=lambda entry: entry.at, reverse=True)
     shown = entries[: query.limit]
-    brokers = _brokers_of(wanted, query.topic)
+    brokers = _brokers_of(wanted, query)
     return {
         "rows": [_row(entry, query.topic, brokers) for entry in shown],
         "has_more": len(entries) > len(shown),
     }
+
+
+def has_enough(history: History, query: ChangeQuery, since: int | None) -> bool:
+    """Whether a history has enough matching changes for a list, or reaches back to its start.
+
+    Args:
+        history: of one name server.
+        query: the filter.
+        since: wall ms from which on the history has every change; None: from the first record on.
+    """
+    if since is None or (query.begin_at is not None and since <= query.begin_at):
+        return True
+    newest = _newest(history, structs.replace(query, begin_at=since))
+    return sum(1 for _ in islice(newest, query.limit + 1)) > query.limit
 
 
 def beside(histories: Sequence[History], at: int) -> dict[str, int | None]:
@@ -95,9 +110,16 @@ def _row(entry: TimelineEntry, topic: str, brokers: Collection[str]) -> dict[str
     return {**entry_value(about, sent), "row_count": len(event.rows)}
 
 
-def _brokers_of(histories: Iterable[History], topic: str) -> set[str]:
-    """The broker names that ever had a topic."""
-    return {key.broker_name for each in histories for key in each.keys_of_topic(topic)} if topic else set()
+def _brokers_of(histories: Iterable[History], query: ChangeQuery) -> set[str]:
+    """The broker names that had the topic of a query in its time."""
+    begin_at, end_at = query.begin_at or 0, LATEST_MS if query.end_at is None else query.end_at
+    return {
+        key.broker_name
+        for each in histories
+        for key in (each.keys_of_topic(query.topic) if query.topic else ())
+        for version in each.all_versions(key)
+        if version.begun.at <= end_at and (version.valid_to is None or version.valid_to >= begin_at)
+    }
 
 
 def _time(event: HistoryEvent) -> int:
@@ -106,7 +128,7 @@ def _time(event: HistoryEvent) -> int:
 
 def _newest(history: History, query: ChangeQuery) -> Iterator[HistoryEvent]:
     """The matching changes of one name server, newest first."""
-    brokers = _brokers_of([history], query.topic)
+    brokers = _brokers_of([history], query)
     for event in reversed(history.events):
         if query.end_at is not None and event.at > query.end_at:
             continue

@@ -6,19 +6,29 @@ from contextlib import contextmanager, nullcontext
 
 from msgspec import Struct
 
-from namekeeper.answers.evidence import DAY_MS
+from namekeeper.console.earlier import EarlierParts, IsEnough, Use, records_in
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.history.sources.source import HistorySource
-from namekeeper.journal.reading.history import Changed, Step
+from namekeeper.journal.reading.history import Step
 
-__all__ = ["CAUSE_PART", "HISTORY_BYTES", "Followed", "FollowedHistory", "Histories", "HistoryLock"]
+__all__ = [
+    "CAUSE_PART",
+    "HISTORY_BYTES",
+    "ChangesUntil",
+    "EarlierQuery",
+    "Followed",
+    "FollowedHistory",
+    "Histories",
+    "HistoryLock",
+    "SubjectHistory",
+]
 
 HISTORY_BYTES = 160 * 1024 * 1024
 """Default memory of all histories together: with a server of 100,000 topics, and Python itself, they fit into
 the 512 MiB of a container."""
 EARLIER_PART = 4
-"""One of so many parts of the memory is for instants that were dropped and are read again."""
+"""One of so many parts of the memory is for what was dropped and is read again."""
 CAUSE_PART = 8
 """As much memory again as one of so many parts is for the history that a cause needs. Two causes are found at
 once."""
@@ -46,6 +56,41 @@ class Followed(Struct):
     def first(self) -> int | None:
         """Wall ms of the first instant about which anything can be said; None if there is none."""
         return self.history.coverage.knows_from if self.keeps_past else self.history.knows_from
+
+
+class EarlierQuery(Struct, frozen=True):
+    """What a view needs of the time before the shown histories."""
+
+    instants: Collection[int] = ()
+    """Wall ms; the states at these instants."""
+    about: str | None = None
+    """The only name whose topic rows are needed of the states; None: all are."""
+    subject: tuple[Use, str] | None = None
+    """One of `SUBJECTS`, and the name of the topic or broker of which everything is needed; None: nothing."""
+    changes_until: int | None = None
+    """Wall ms; the changes up to this instant. None: no changes."""
+    is_enough: IsEnough = lambda _part: True
+    """Whether a part has enough changes."""
+    namesrv: str = ""
+    """Id of the only name server whose changes are needed; empty: all."""
+
+
+class ChangesUntil(Struct, frozen=True):
+    """The changes of one name server up to an instant."""
+
+    history: History
+    since: int | None
+    """Wall ms from which on every change is there; None: from the first record on."""
+    is_read: bool = True
+    """Whether it reaches the instant; if not, the changes did not fit into the memory, or are deleted."""
+
+
+class SubjectHistory(Struct, frozen=True):
+    """What is known of one topic or one broker at one name server."""
+
+    history: History
+    has_older: bool
+    """Whether its source can give what the history has dropped."""
 
 
 class HistoryLock:
@@ -105,14 +150,7 @@ class FollowedHistory:
         self._history = History(namesrv)
         """History of all steps; shown once all of them were read."""
         self.followed = Followed(self._history, keeps_past=source.keeps_past)
-        self._last_ts = 0
-        self._put_back: list[tuple[int, tuple[int, int]]] = []
-        """Where the clock was put back: time, boot and seq of the next step; in the order of all three."""
-        self._limit_bytes = 0
-        self._earlier: list[tuple[str | None, int, History]] = []
-        """Name, last instant, and the history up to it; those that were read last come last."""
-        self._in_vain: tuple[str | None, int] | None = None
-        """Name and instant that were read last and did not fit: a page asks for the same again and again."""
+        self._parts = EarlierParts(namesrv, source)
 
     def begin(self, lock: HistoryLock) -> bool:
         """Show the rows that are found at once, before all steps are read; returns whether there are any.
@@ -148,73 +186,76 @@ class FollowedHistory:
 
     def bound(self, limit_bytes: int) -> None:
         """Bound the memory; a part of it is for dropped instants, if the source can give them again."""
-        self._limit_bytes = limit_bytes // EARLIER_PART if self._source.keeps_past else 0
-        self._history.limit_bytes = limit_bytes - self._limit_bytes
+        self._parts.limit_bytes = limit_bytes // EARLIER_PART if self._source.keeps_past else 0
+        self._history.limit_bytes = limit_bytes - self._parts.limit_bytes
 
     def has_dropped(self, at: int) -> bool:
         """Whether its source can say what was dropped of an instant, wall ms."""
-        dropped, first = self.followed.history.dropped_until, self.followed.first
-        return self._source.keeps_past and dropped is not None and first is not None and first <= at < dropped
+        dropped, first = self._dropped_until, self.followed.first
+        return dropped is not None and first is not None and first <= at < dropped
 
     def history_at(self, at: int, about: str | None = None) -> History:
-        """The history that knows an instant: one that `read_earlier` has read, or that of all steps."""
-        for each in reversed(self._earlier if self.has_dropped(at) else []):
-            name, last, history = each
-            if name in {None, about} and (history.knows_from or 0) <= at <= last:
-                return history
-        return self.followed.history
+        """The history that knows an instant: one that was read again, or that of all steps."""
+        found = self._parts.at(at, about) if self.has_dropped(at) else None
+        return found or self.followed.history
 
-    def read_earlier(self, at: int, about: str | None) -> None:
-        """Read again what was dropped of an instant; nothing is kept of more than the memory for it.
+    def changes_until(self, until: int | None) -> ChangesUntil:
+        """The changes up to an instant (wall ms), as far as they are in memory; None: up to the last one."""
+        history, dropped = self.followed.history, self._dropped_until
+        if dropped is None:
+            return ChangesUntil(history, None)
+        if until is None or dropped < until:
+            return ChangesUntil(history, dropped + 1)
+        part = self._parts.changes(until)
+        if part is None:
+            return ChangesUntil(history, None, is_read=False)
+        return ChangesUntil(part.history, part.since)
+
+    def subject_history(self, use: Use, name: str) -> SubjectHistory:
+        """What is known of a topic or a broker, with what was read again of it."""
+        history, dropped = self.followed.history, self._dropped_until
+        if dropped is None:
+            return SubjectHistory(history, has_older=False)
+        earlier = self._parts.subject(use, name, dropped)
+        if earlier is None or earlier.knows_from is None:
+            return SubjectHistory(history, has_older=True)
+        return SubjectHistory(history.continued_from(earlier), has_older=False)
+
+    def needs(self, query: EarlierQuery) -> bool:
+        """Whether something was dropped that a view needs, and that its source can give."""
+        dropped = self._dropped_until
+        if dropped is None:
+            return False
+        has_dropped = any(map(self.has_dropped, query.instants))
+        return query.subject is not None or has_dropped or self._needs_changes(query)
+
+    def read_earlier(self, query: EarlierQuery) -> None:
+        """Read again what was dropped and a view needs; nothing is kept of more than the memory for it.
 
         One thread at a time.
 
-        Args:
-            at: wall ms.
-            about: only rows of topics with this name are needed, see `History`; None: all.
-
         Raises:
-            JournalError: the journal can't be read.
+            NamekeeperError: the source can't be read.
         """
-        if not self.has_dropped(at) or self.history_at(at, about) is not self.followed.history:
+        dropped, first = self._dropped_until, self.followed.first
+        if dropped is None or first is None:
             return
-        if (about, at) == self._in_vain:
-            return
-        found = self._read_again(at, about)
-        if found is None:
-            self._in_vain = about, at
-            return
-        kept = [*self._earlier, (about, at, found)]
-        while sum(history.size for _, _, history in kept) > self._limit_bytes:
-            del kept[0]
-        self._earlier = kept
+        for at in filter(self.has_dropped, query.instants):
+            self._parts.read_instant(at, query.about)
+        if query.changes_until is not None and self._needs_changes(query):
+            self._parts.read_changes(query.changes_until, first, query.is_enough)
+        if query.subject is not None:
+            self._parts.read_subject(*query.subject, dropped)
 
-    def _read_again(self, at: int, about: str | None) -> History | None:
-        """A history that knows an instant; None if it does not fit, or no checkpoint before is complete."""
-        for since in (at, at - DAY_MS):  # a checkpoint that was not completed has another before it
-            found = self._read_part(at, about, since)
-            if found is None or (found.knows_from is not None and found.knows_from <= at):
-                return found
-        return None
+    @property
+    def _dropped_until(self) -> int | None:
+        """Wall ms of the last change that was dropped and that its source can give again; None: none."""
+        return self.followed.history.dropped_until if self._source.keeps_past else None
 
-    def _read_part(self, at: int, about: str | None, since: int) -> History | None:
-        """The history from a time until after an instant; None if it needs more memory than it may."""
-        found = History(self.namesrv, about, limit_bytes=self._limit_bytes)
-        needed = max((position for ts, position in self._put_back if ts <= at), default=(0, 0))
-        for step in self._source.steps(self.namesrv, about, since):
-            found.take(step)
-            if found.size > self._limit_bytes:  # by the rows alone, without older changes
-                return None
-            if step.ts > at and (step.boot, step.seq) >= needed:  # no later step is of an earlier time
-                break
-        return found
-
-    def _note_time(self, step: Step) -> None:
-        if step.ts < self._last_ts:
-            while self._put_back and self._put_back[-1][0] >= step.ts:
-                self._put_back.pop()
-            self._put_back.append((step.ts, (step.boot, step.seq)))
-        self._last_ts = step.ts
+    def _needs_changes(self, query: EarlierQuery) -> bool:
+        dropped, until = self._dropped_until, query.changes_until
+        is_wanted = query.namesrv in {"", self.namesrv}
+        return is_wanted and dropped is not None and until is not None and until <= dropped
 
     def _take(self, steps: Iterator[Step], lock: HistoryLock) -> int:
         """Apply steps one after the other: one change may have a hundred thousand rows."""
@@ -236,9 +277,9 @@ class FollowedHistory:
         taken = records = 0
         for step in steps:
             self._history.take(step)
-            self._note_time(step)
+            self._parts.note(step)
             taken += 1
-            records += len(step.records) if isinstance(step, Changed) else 1
+            records += records_in(step)
             if taken >= _STEPS_AT_ONCE or records >= _RECORDS_AT_ONCE:
                 break
         return taken
@@ -281,28 +322,23 @@ class Histories:
         self._note(has_changed=has_changed)
         return has_changed
 
-    def has_dropped(self, instants: Iterable[int]) -> bool:
-        """Whether a source has to be read again for some instants, wall ms."""
-        return any(each.has_dropped(at) for at in instants for each in self.all)
+    def needs(self, query: EarlierQuery) -> bool:
+        """Whether a source has to be read again."""
+        return any(each.needs(query) for each in self.all)
 
     @contextmanager
-    def earlier(self, instants: Collection[int], about: str | None) -> Iterator[None]:
-        """Have what was dropped of some instants read again, by one thread at a time.
-
-        Args:
-            instants: wall ms.
-            about: only rows of topics with this name are needed; None: all.
+    def earlier(self, query: EarlierQuery) -> Iterator[None]:
+        """Have what was dropped read again, by one thread at a time.
 
         Raises:
-            JournalError: a journal can't be read.
+            NamekeeperError: a source can't be read.
         """
-        if not self.has_dropped(instants):
+        if not self.needs(query):
             yield
             return
         with self._reading:
-            for at in instants:
-                for each in self.all:
-                    each.read_earlier(at, about)
+            for each in self.all:
+                each.read_earlier(query)
             yield
 
     def _note(self, *, has_changed: bool) -> None:

@@ -189,9 +189,8 @@ class ConsoleServer:
         name = view.__name__
 
         def body(query: Query) -> bytes:
-            about = query.get("name") if name == "topic" else None
             looking = self._histories.lock.to_look() if locked else contextlib.nullcontext()
-            with self._histories.earlier(self._views.instants(name, query), about), looking:
+            with self._histories.earlier(self._views.earlier(name, query)), looking:
                 found = msgspec.json.encode(view(query))
             if len(found) > ANSWER_BYTES:
                 raise ConfigError(
@@ -202,9 +201,9 @@ class ConsoleServer:
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             if locked:  # an earlier request would get an empty page, and news of the rows only later
                 await self._has_begun.wait()
-            query = dict(request.query)
             try:
-                is_long = not locked or self._histories.has_dropped(self._views.instants(name, query))
+                query = self._views.resolved(name, dict(request.query))
+                is_long = not locked or self._histories.needs(self._views.earlier(name, query))
                 async with (self._long_turns if is_long else self._turns).of(request.remote or ""):
                     data = await asyncio.to_thread(body, query)
             except NamekeeperError as error:

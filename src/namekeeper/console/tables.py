@@ -68,7 +68,7 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
             "broker_names": len(held.groups),
             "clusters": len({group.cluster for group in held.groups.values()}),
             "topics": len(held.topics),
-            "periods": each.history.periods(),
+            "periods": each.history.periods(dropped_too=each.keeps_past),
             "compared_with": sorted(held.cluster - {held.namesrv}),
             **_in_question(held),
         }
@@ -88,7 +88,7 @@ def _dropped_notes(followed: Followed) -> Iterator[str]:
     until = history.dropped_until
     if until is not None:
         known = "has its changes" if followed.keeps_past else "is known"
-        others = "; older instants are read from its journal" if followed.keeps_past else ""
+        others = "; older ones are read again from its records" if followed.keeps_past else ""
         yield (
             f"the history of {history.namesrv} {known} from {shown(until, None)} on: its memory is full, and"
             f" older changes were dropped (consoleHistoryBytes, --history-bytes){others}"

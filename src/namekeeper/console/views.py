@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from namekeeper.answers.audit import AuditQuery, audit_values
 from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
@@ -16,10 +18,11 @@ from namekeeper.answers.times import LATEST_MS, instant_of
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
-from namekeeper.console.changes import ChangeQuery, beside, change_rows
+from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough
 from namekeeper.console.difference import difference
+from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.evidence_links import broker_words, evidence_links
-from namekeeper.console.histories import Histories
+from namekeeper.console.histories import EarlierQuery, Histories
 from namekeeper.console.instants import RowsHeld, end_of, held_by_each
 from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
@@ -115,14 +118,22 @@ class ConsoleViews:
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
-        wanted = ChangeQuery(
-            **{name: query.get(name, "") for name in _CHANGE_FILTERS},
-            begin_at=self._instant(query, "from"),
-            end_at=self._instant(query, "to"),
-            limit=_number(query, "limit", 100, ROWS_LIMIT),
-        )
+        wanted = self._change_query(query)
+        found = [
+            each.changes_until(wanted.end_at)
+            for each in self._histories.all
+            if wanted.namesrv in {"", each.namesrv}
+        ]
         dropped = [each.dropped_until for each in self._shown if each.dropped_until is not None]
-        return {**change_rows(self._shown, wanted), "dropped_until": max(dropped, default=None)}
+        since = max((each.since for each in found if each.since is not None), default=None)
+        shown = structs.replace(wanted, begin_at=_latest(since, wanted.begin_at))
+        return {
+            **change_rows([each.history for each in found if each.is_read], shown),
+            "dropped_until": max(dropped, default=None),
+            "known_from": since,
+            "older_to": _older_to(since, wanted),
+            "not_read": [each.history.namesrv for each in found if not each.is_read],
+        }
 
     def beside(self, query: Query) -> dict[str, Any]:
         """Times of the last change before an instant and of the first one after it; None if there is none."""
@@ -132,9 +143,9 @@ class ConsoleViews:
     def topic(self, query: Query) -> dict[str, Any]:
         """A topic: its route at an instant at each name server, and over time."""
         name, at = _name(query), self._instant(query, "at")
-        histories = self._shown
+        histories, older = self._subject_histories(Use.TOPIC, name, query)
         is_there = any(True for each in histories for _ in each.keys_of_topic(name))
-        names = {topic for each in histories for topic in each.topics()}
+        names = {topic for each in self._shown for topic in each.topics()}
         routes = [route_at(each, name, end_of(each) if at is None else at) for each in self._at(at, name)]
         return {
             "name": name,
@@ -150,13 +161,15 @@ class ConsoleViews:
                 for route, value in zip(routes, route_values(routes), strict=True)
             ],
             "lanes": topic_lanes(histories, name),
+            **older,
         }
 
     def broker(self, query: Query) -> dict[str, Any]:
         """A broker, by name or address: its sessions at each name server."""
-        name, histories = _name(query), self._shown
+        name = _name(query)
+        histories, older = self._subject_histories(Use.BROKER, name, query)
         sessions = broker_sessions(histories, name)
-        names = {key.broker_name for each in histories for key in each.keys(GroupKey)}
+        names = {key.broker_name for each in self._shown for key in each.keys(GroupKey)}
         return {
             "name": name,
             "is_there": bool(sessions),
@@ -165,6 +178,7 @@ class ConsoleViews:
             "session_count": len(sessions),
             "absences": broker_absences(sessions),
             "lanes": broker_lanes(histories, name),
+            **older,
         }
 
     def compare(self, query: Query) -> dict[str, Any]:
@@ -245,17 +259,63 @@ class ConsoleViews:
     def _shown(self) -> list[History]:
         return [each.history for each in self._histories.followed]
 
-    def instants(self, view: str, query: Query) -> list[int]:
-        """The instants about which a view is asked, wall ms, without the present."""
-        found = (self._instant(query, name) for name in _INSTANTS.get(view, ()))
-        return [at for at in found if at is not None]
+    def resolved(self, view: str, query: Query) -> Query:
+        """The same query with the times of a view in wall ms: "5 minutes ago" stays one instant.
+
+        Raises:
+            ConfigError: a time is none.
+        """
+        found = {name: self._instant(query, name) for name in _TIMES.get(view, ())}
+        return {**query, **{name: str(at) for name, at in found.items() if at is not None}}
+
+    def earlier(self, view: str, query: Query) -> EarlierQuery:
+        """What a view needs of the time before the shown histories.
+
+        Raises:
+            ConfigError: a parameter is wrong.
+        """
+        name = query.get("name") or None
+        if view == "changes":
+            wanted = self._change_query(query)
+
+            def is_enough(part: EarlierPart) -> bool:
+                return has_enough(part.history, wanted, part.since)
+
+            return EarlierQuery(changes_until=wanted.end_at, is_enough=is_enough, namesrv=wanted.namesrv)
+        instants = [self._instant(query, each) for each in _TIMES.get(view, ())]
+        return EarlierQuery(
+            [at for at in instants if at is not None],
+            about=name if view == "topic" else None,
+            subject=(_SUBJECTS[view], name) if name and view in _SUBJECTS and query.get("older") else None,
+        )
+
+    def _change_query(self, query: Query) -> ChangeQuery:
+        return ChangeQuery(
+            **{name: query.get(name, "") for name in _CHANGE_FILTERS},
+            begin_at=self._instant(query, "from"),
+            end_at=self._instant(query, "to"),
+            limit=_number(query, "limit", 100, ROWS_LIMIT),
+        )
+
+    def _subject_histories(self, use: Use, name: str, query: Query) -> tuple[list[History], dict[str, Any]]:
+        """The histories to be asked about a topic or a broker, and from when on they have its changes."""
+        is_older = bool(query.get("older"))
+        found = [each.subject_history(use, name) for each in self._histories.all] if is_older else []
+        histories = [each.history for each in found] or self._shown
+        dropped = [each.dropped_until for each in histories if each.dropped_until is not None]
+        can_read = any(each.keeps_past and each.history.dropped_until for each in self._histories.followed)
+        return histories, {
+            "known_from": max(dropped, default=None),
+            "has_older": can_read and not is_older,
+            "not_read": [each.history.namesrv for each in found if each.has_older],
+        }
 
     def _at(self, at: int | None, about: str | None = None) -> list[History]:
         """The histories to be asked about an instant."""
         return self._shown if at is None else [each.history_at(at, about) for each in self._histories.all]
 
     def _held(self, at: int | None) -> Sequence[RowsHeld]:
-        if at is not None and self._histories.has_dropped([at]):
+        if at is not None and self._histories.needs(EarlierQuery([at])):
             return held_by_each(self._at(at), at)
         key = (self._histories.revision, at)
         found = self._kept.get(key)
@@ -295,11 +355,14 @@ class ConsoleViews:
         return self._clock.now().wall_ms
 
 
-_INSTANTS = {
+_TIMES = {
     **dict.fromkeys(("overview", "troubles", "brokers", "topics", "topic"), ("at",)),
     "compare": ("a_at", "b_at"),
+    "changes": ("from", "to"),
 }
-"""View -> the parameters with the instants about which it is asked."""
+"""View -> its parameters with instants."""
+_SUBJECTS = {"topic": Use.TOPIC, "broker": Use.BROKER}
+"""Views of one topic or broker over time."""
 _EVENTS = {
     "change": "seen in an answer",
     WAS_THERE: "before what is known",
@@ -317,6 +380,17 @@ _OF_OBSERVATION = {
 _DIGITS = 20
 """Longest number: Python refuses to read some thousand digits."""
 _CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
+
+
+def _latest(*times: int | None) -> int | None:
+    return max((each for each in times if each is not None), default=None)
+
+
+def _older_to(since: int | None, query: ChangeQuery) -> int | None:
+    """The end of the list of older changes, wall ms; None if there is none, or if it is the same list."""
+    if since is None or (query.begin_at is not None and since <= query.begin_at):
+        return None
+    return since - 1 if query.end_at is None or since <= query.end_at else None
 
 
 def _table_query(query: Query) -> TableQuery:

@@ -4,7 +4,7 @@ from namekeeper.clock import Clock
 from namekeeper.errors import ConfigError
 from namekeeper.history.sources.warehouse import Tables, WarehouseSource
 from namekeeper.pipeline.answers.queries import AnswerTables
-from namekeeper.pipeline.answers.recorded import recorded_everything
+from namekeeper.pipeline.answers.recorded import recorded, recorded_everything
 from namekeeper.pipeline.answers.topics import knowledge
 from namekeeper.pipeline.errors import PipelineError
 
@@ -28,5 +28,12 @@ def warehouse_history(tables: AnswerTables, clock: Clock | None = None) -> Wareh
         except PipelineError as error:
             raise ConfigError(str(error)) from error
 
+    def ask_part(namesrv: str, about: str | None, since: int, until: int) -> tuple[Tables, tuple[int, int]]:
+        try:
+            found = recorded(tables, about, since, until, namesrv)
+        except PipelineError as error:
+            raise ConfigError(str(error)) from error
+        return found.tables, found.bases.get(namesrv, (0, 0))
+
     ends = {row["namesrv"]: row["knows_up_to"] for row in knowledge(tables, 0)}
-    return WarehouseSource(ends, ask, clock)
+    return WarehouseSource(ends, ask, ask_part, clock)

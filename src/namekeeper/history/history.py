@@ -187,6 +187,21 @@ class History(Versions):
         last = self.coverage.knows_up_to
         return last if last is None or self._known_until is None else max(last, self._known_until)
 
+    def continued_from(self, earlier: "History") -> "History":
+        """What is known of the brokers and of one topic: first from another history, then from this one.
+
+        Args:
+            earlier: a history about the topic that reaches the last dropped change of this one, and whose
+                state is known at some time.
+        """
+        found = History(self.namesrv, earlier.about)
+        found.coverage, found._known_until = self.coverage, self._known_until
+        first, begin = self.coverage.knows_from, earlier.knows_from
+        if first is not None and begin is not None and begin > first:
+            found.dropped = HistoryEvent(begin, self.namesrv, What.CORRECTED)
+        found.join(earlier, self, self.dropped_until or _ALWAYS, earlier.about or "")
+        return found
+
     def knowledge(self, at: int) -> Knowledge:
         """Whether the state at a time is known."""
         last = self.coverage.knows_up_to
@@ -197,15 +212,20 @@ class History(Versions):
             return Knowledge.BEFORE
         return self.coverage.at(at)
 
-    def periods(self) -> list[StatePeriod]:
-        """Periods with their state, in order and without a gap, from the first complete checkpoint on."""
-        first, last = self.knows_from, self.knows_up_to
+    def periods(self, *, dropped_too: bool = False) -> list[StatePeriod]:
+        """Periods with their state, in order and without a gap, from the first known instant on.
+
+        Args:
+            dropped_too: from the first complete checkpoint on, even if its rows were dropped.
+        """
+        first, last = self.coverage.knows_from if dropped_too else self.knows_from, self.knows_up_to
         if first is None or last is None:
             return []
         edges = {first, *(edge for edge in self._edges() if first < edge <= last)}
         periods: list[StatePeriod] = []
         for edge in sorted(edges):
-            state = _STATES[self.knowledge(edge)]
+            is_dropped = self.dropped is not None and edge < self.dropped.at
+            state = _STATES[self.coverage.at(edge) if is_dropped else self.knowledge(edge)]
             if periods and periods[-1].state is state:
                 continue
             if periods:

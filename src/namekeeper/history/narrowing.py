@@ -1,16 +1,18 @@
-"""Steps without the rows that are not about a topic or the sessions of some brokers."""
+"""Steps without the rows that are not about a topic or the sessions of brokers."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import TypeGuard
 
 from msgspec import structs
 
-from namekeeper.history.rows import AnyKey, LiveKey, Row, Rows, TopicKey
+from namekeeper.history.rows import AnyKey, GroupKey, LiveKey, MappingKey, Row, Rows, TopicKey, rows_in
 from namekeeper.journal.contract.record import BrokerLive, BrokerNameRemovedRecord, Record, TopicQueues
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Seen, Step
 
-__all__ = ["BrokersOfTopic", "is_later_part_of", "narrowed"]
+__all__ = ["BrokersOfTopic", "is_later_part_of", "narrowed", "steps_of_broker", "steps_of_topic"]
+
+_Keeps = Callable[[AnyKey, Row | None], bool]
 
 
 def narrowed(
@@ -91,6 +93,30 @@ class BrokersOfTopic:
             del self._former[next(iter(self._former))]
 
 
+def steps_of_topic(steps: Iterable[Step]) -> Iterator[Step]:
+    """The same steps, with the rows of topics and of broker groups alone."""
+    return _only(steps, lambda key, _row: isinstance(key, TopicKey | MappingKey | GroupKey), _is_removal)
+
+
+def steps_of_broker(steps: Iterable[Step], name: str) -> Iterator[Step]:
+    """The same steps with the live rows of an address, or of each address from its first row with a name on.
+
+    Args:
+        steps: of one name server, in order.
+        name: a broker name or an address.
+    """
+    its: set[AnyKey] = set()
+
+    def keeps(key: AnyKey, row: Row | None) -> bool:
+        if not isinstance(key, LiveKey):
+            return False
+        if name == key.broker_addr or (isinstance(row, BrokerLive) and row.broker_name == name):
+            its.add(key)
+        return key in its
+
+    return _only(steps, keeps, lambda _record: False)
+
+
 def is_later_part_of(at: int, step: Step, coverage: Coverage) -> bool:
     """Whether a step after a time, in wall ms, says something about that time.
 
@@ -133,3 +159,30 @@ def _rows_about(
             brokers is None or row.broker_name in brokers or key in present
         ):
             yield key, row
+
+
+def _is_removal(record: Record) -> bool:
+    """Whether a record ends rows that it does not name."""
+    return isinstance(record, BrokerNameRemovedRecord)
+
+
+def _only(steps: Iterable[Step], keeps: _Keeps, keeps_record: Callable[[Record], bool]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, Changed):
+            records = [
+                record
+                for record in step.records
+                if keeps_record(record) or any(keeps(key, row) for key, row in rows_in(record))
+            ]
+            yield Changed(step.boot, step.seq, step.ts, records) if records else _seen(step)
+        elif isinstance(step, CheckpointApplied):
+            rows = Rows()
+            rows.of.update((key, row) for key, row in step.state.of.items() if keeps(key, row))
+            yield CheckpointApplied(step.boot, step.seq, step.ts, rows)
+        else:
+            yield _seen(step) if isinstance(step, Seen) else step
+
+
+def _seen(step: Step) -> Seen:
+    """Only that the step was there."""
+    return Seen(step.boot, step.seq, step.ts, None)

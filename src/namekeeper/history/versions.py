@@ -4,6 +4,7 @@ Their memory may have a limit. Then the oldest events are dropped, and the histo
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import zip_longest
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from msgspec import Struct
 from namekeeper.history.rows import (
     IN_FILES,
     AnyKey,
+    GroupKey,
     HistoryEvent,
     Key,
     KvKey,
@@ -95,13 +97,17 @@ class Versions:
         """The versions of a row, oldest first."""
         return self._versions.get(type(key), {}).get(key, ())
 
+    def all_versions(self, key: AnyKey) -> Sequence[RowVersion[Any]]:
+        """The versions of a row of any kind, oldest first."""
+        return self._versions.get(type(key), {}).get(key, ())
+
     def version_at(self, key: Key[R], at: int) -> RowVersion[R] | None:
         """The last version of a row that began up to a time, valid or not; None before the first."""
         return _last_until(at, self.versions(key))
 
     def changes_of(self, key: AnyKey) -> Iterator[tuple[int, Any]]:
         """The times at which a row began, became another one, or ended, with the row; None: it ended."""
-        versions: Sequence[RowVersion[Any]] = self._versions.get(type(key), {}).get(key, ())
+        versions = self.all_versions(key)
         for version, following in zip_longest(versions, versions[1:]):
             yield version.begun.at, version.row
             if version.ended is not None and (following is None or following.begun is not version.ended):
@@ -211,6 +217,29 @@ class Versions:
         """Drop the oldest changes if the memory is above its limit."""
         if self.limit_bytes is not None and self.size > self.limit_bytes:
             self._drop_oldest(self.limit_bytes * KEPT_PARTS // ALL_PARTS)
+
+    def join(self, earlier: "Versions", later: "Versions", at: int, topic: str) -> None:
+        """Take the versions of live rows, groups and the rows of a topic from two others.
+
+        Args:
+            earlier: gives the versions up to a time.
+            later: gives those of that time and after it.
+            at: that time, wall ms; `later` may have dropped older versions.
+            topic: its name.
+        """
+        keys: set[AnyKey] = set()
+        for each in (earlier, later):
+            keys.update(each.keys(LiveKey), each.keys(GroupKey), each.keys_of_topic(topic))
+        for key in keys:
+            versions = [one for one in earlier.all_versions(key) if one.begun.at <= at]
+            following = [*later.all_versions(key)]
+            there = sum(one.begun.at <= at for one in following)
+            if there and versions:
+                version = copy(following[there - 1])
+                version.begun = versions[-1].begun
+                versions[-1:] = [version]
+                del following[:there]
+            self._to_extend(key).extend([*versions, *following])
 
     def _append(self, versions: list[RowVersion[Any]], key: AnyKey, version: RowVersion[Any]) -> None:
         versions.append(version)

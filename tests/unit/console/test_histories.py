@@ -9,7 +9,7 @@ from namekeeper.answers.render import route_values
 from namekeeper.answers.route import route_at
 from namekeeper.answers.source import JournalAnswers
 from namekeeper.answers.times import shown
-from namekeeper.console.histories import Histories, HistoryLock
+from namekeeper.console.histories import EarlierQuery, Histories, HistoryLock
 from namekeeper.console.views import ConsoleViews
 from namekeeper.history.rows import LiveKey
 from namekeeper.history.sources.journal import JournalSource
@@ -239,7 +239,7 @@ def crowded(tmp_path, names="j", limit_bytes=4 * LIMIT):
 
 def route_of_topic(histories, views, at):
     query = {"name": "T", "at": str(at)}
-    with histories.earlier(views.instants("topic", query), "T"):
+    with histories.earlier(views.earlier("topic", query)):
         (found,) = views.topic(query)["routes"]
     return found["knowledge"], msgspec.json.encode(found["route"])
 
@@ -259,7 +259,7 @@ def test_histories_share_the_memory_and_the_page_says_from_when_on_they_have_cha
         (note,) = row["notes"]
         from_when = shown(row["dropped_until"], None)
         assert note.startswith(f"the history of {row['namesrv']} has its changes from {from_when} on")
-        assert note.endswith("older instants are read from its journal")
+        assert note.endswith("older ones are read again from its records")
     dropped = rows[0]["dropped_until"]
     assert views.overview({})["first"] == rows[0]["knows_from"] < dropped
     changes = views.changes({})
@@ -277,7 +277,7 @@ def test_an_instant_that_was_dropped_is_read_again_from_the_journal(tmp_path):
     for at in instants:
         assert route_of_topic(histories, views, at) == route_in(every, at), at
         query = {"at": str(at)}
-        with histories.earlier(views.instants("topics", query), None):
+        with histories.earlier(views.earlier("topics", query)):
             topics = {row["topic"] for row in views.topics(query)["rows"]}
             assert topics == set(every.held(namesrv, at).state.tables.topics()), at
             assert views.overview(query)["namesrvs"][0]["knowledge"] == "known"
@@ -289,12 +289,12 @@ def test_what_was_read_again_is_kept_within_the_memory_for_it(tmp_path):
     (history,) = histories.all
     dropped = history.followed.history.dropped_until
     for at in range(dropped - 30_000, dropped, 1_000):
-        with histories.earlier([at], None):
+        with histories.earlier(EarlierQuery([at])):
             assert history.history_at(at) is not history.followed.history
-            assert sum(found.size for *_, found in history._earlier) <= LIMIT
-    kept = list(history._earlier)
-    with histories.earlier([kept[-1][1]], None):
-        assert history._earlier == kept, "what is there is not read again"
+            assert sum(part.history.size for part in history._parts.kept) <= LIMIT
+    kept = list(history._parts.kept)
+    with histories.earlier(EarlierQuery([kept[-1].until])):
+        assert history._parts.kept == kept, "what is there is not read again"
 
 
 def test_what_does_not_fit_into_the_memory_for_it_is_read_once_and_not_known(tmp_path, monkeypatch):
@@ -302,14 +302,14 @@ def test_what_does_not_fit_into_the_memory_for_it_is_read_once_and_not_known(tmp
     views = ConsoleViews(histories, None, Clock(story.now))
     (history,) = histories.all
     at = history.followed.history.dropped_until - 1
-    history._limit_bytes = 1_000
+    history._parts.limit_bytes = 1_000
     readings = []
-    read_part = history._read_part
-    monkeypatch.setattr(history, "_read_part", lambda *asked: readings.append(asked) or read_part(*asked))
+    read_part = history._parts._read
+    monkeypatch.setattr(history._parts, "_read", lambda *asked: readings.append(asked) or read_part(*asked))
     for _ in range(2):
         assert route_of_topic(histories, views, at) == ("before the journal", b"null")
     assert len(readings) == 1
-    assert history._earlier == []
+    assert history._parts.kept == []
 
 
 def test_progress_is_complete_only_when_everything_that_was_read_is_shown(tmp_path):
@@ -354,7 +354,7 @@ def test_an_instant_is_read_again_without_the_lock_of_the_histories(tmp_path):
     _, histories = crowded(tmp_path)
     (history,) = histories.all
     at = history.followed.history.dropped_until - 1
-    with histories.lock, histories.earlier([at], None):
+    with histories.lock, histories.earlier(EarlierQuery([at])):
         assert history.history_at(at) is not history.followed.history
 
 

@@ -15,7 +15,7 @@ import pytest
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.console import server
-from namekeeper.console.histories import FollowedHistory, Histories, HistoryLock
+from namekeeper.console.histories import EarlierQuery, FollowedHistory, Histories, HistoryLock
 from namekeeper.console.server import ConsoleServer, opening_rest
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
@@ -129,24 +129,45 @@ async def test_what_a_journal_held_last_is_there_while_it_is_not_read_yet(site, 
             may_read.set()
 
 
-async def test_an_instant_that_is_read_again_keeps_no_other_view_waiting(site, monkeypatch):
-    reading, may_end = threading.Event(), threading.Event()
+@pytest.mark.parametrize(
+    "path", ["overview?at=1", "changes?to=1", "topic?name=T&older=1", "broker?name=b0&older=1"]
+)
+async def test_what_is_read_again_keeps_no_other_view_waiting(site, monkeypatch, path):
+    """Many requests are read one after the other, in threads; what is in memory is answered meanwhile."""
+    may_end, readings = threading.Event(), []
 
-    def read_slowly(_history: FollowedHistory, _at: int, _about: str | None) -> None:
-        reading.set()
+    def read_slowly(_history: FollowedHistory, query: EarlierQuery) -> None:
+        readings.append(query)
         may_end.wait(READING)
 
-    monkeypatch.setattr(FollowedHistory, "has_dropped", lambda _, at: at == 1)
+    def needs(_history: FollowedHistory, query: EarlierQuery) -> bool:
+        return query.subject is not None or query.changes_until == 1 or 1 in query.instants
+
+    monkeypatch.setattr(FollowedHistory, "needs", needs)
     monkeypatch.setattr(FollowedHistory, "read_earlier", read_slowly)
     async with running(site):
-        older = asyncio.create_task(site.get("/api/overview?at=1"))
+        older = [asyncio.create_task(site.get(f"/api/{path}")) for _ in range(20)]
         try:
-            await eventually(reading.is_set, within_seconds=READING)
-            status, *_ = await site.get("/api/overview")
-            assert (status, older.done()) == (200, False)
+            await eventually(lambda: readings, within_seconds=READING)
+            for other in ("overview", "changes", "topic?name=T", "broker?name=b0"):
+                assert (await site.get(f"/api/{other}"))[0] == 200
+            assert (len(readings), any(each.done() for each in older)) == (1, False)
         finally:
             may_end.set()
-        assert (await older)[0] == 200
+        assert {(await each)[0] for each in older} == {200}
+
+
+async def test_a_relative_time_is_one_instant_for_a_whole_request(site, monkeypatch):
+    asked = []
+    earlier = site.views.earlier
+    monkeypatch.setattr(
+        site.views, "earlier", lambda view, query: asked.append(query) or earlier(view, query)
+    )
+    async with running(site):
+        assert (await site.get("/api/changes?to=5m&from=10m"))[0] == 200
+    assert asked
+    for query in asked:
+        assert (query["to"].isdecimal(), query["from"].isdecimal()) == (True, True)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import { Brokers, Headlines, NameServers, Topics } from "./tables.js";
 import { both, duration, fromAddress, toField, fromField } from "./time.js";
 
 const MORE = 100;
+const LIMIT = 500;
 
 const Wrong = ({ problem }) => (problem ? h(Notice, { kind: "bad" }, problem.message) : null);
 
@@ -96,6 +97,32 @@ const Times = ({ params }) => {
   })));
 };
 
+// A list that ends where the memory of the page does: from when on it has changes, and how to see older ones.
+const OlderChanges = ({ value, limit }) => {
+  const page = useContext(Page);
+  const to = value.has_more ? (limit >= LIMIT ? value.rows.at(-1).at : null) : value.older_to;
+  return [value.not_read.map((namesrv) => h(NotRead, { key: namesrv, namesrv })),
+    to === null ? null : h("p", { id: "older", class: "window" },
+      h("span", null, value.has_more ? "These are the first ones." : ["From ", h(Time, { ms: value.known_from, plain: true }), " on; older ones are read from the journal."]),
+      h("button", { type: "button", onClick: () => page.change({ to, limit: undefined }) }, "Older"))];
+};
+
+const NotRead = ({ namesrv }) => h(Notice, null,
+  `${printable(namesrv)}: its older changes are not shown. They need more memory than is left for them (consoleHistoryBytes, --history-bytes), or its journal does not have them any more.`);
+
+// One topic or broker over time: from when on its changes are known, and how to see older ones.
+const OlderOfSubject = ({ value }) => {
+  const page = useContext(Page);
+  return [value.not_read.map((namesrv) => h(NotRead, { key: namesrv, namesrv })),
+    value.has_older ? h("p", { id: "older", class: "window" },
+      h("span", null, "From ", h(Time, { ms: value.known_from, plain: true }), " on; older ones are read from the journal."),
+      h("button", { type: "button", onClick: () => page.change({ older: 1 }) }, "Older"))
+      : page.params.older && value.known_from !== null ? h("p", { id: "older", class: "soft" }, "From ", h(Time, { ms: value.known_from, plain: true }), " on: what is older does not fit into the memory.") : null];
+};
+
+// The changes up to an instant whose changes every memory has dropped stay the same.
+const isPast = (overview, to) => to !== null && overview.namesrvs.every((row) => row.dropped_until !== null && to <= row.dropped_until);
+
 export const Changes = ({ overview, version }) => {
   const page = useContext(Page);
   const params = page.params;
@@ -103,7 +130,7 @@ export const Changes = ({ overview, version }) => {
   const { value, problem, isOld } = useAnswer("changes", {
     topic: params.topic, broker: params.broker, cause: params.cause, peer: params.peer, namesrv: params.namesrv,
     text: params.text, from: params.from, to: params.to, limit,
-  }, version);
+  }, isPast(overview, fromAddress(params.to)) ? 0 : version);
   const set = (name) => (event) => page.change({ [name]: event.target.value || undefined, limit: undefined }, { replace: true });
   return h("section", { "aria-labelledby": "changes", "aria-busy": String(isOld) },
     h("h2", { id: "changes" }, "What happened, newest first"),
@@ -118,8 +145,10 @@ export const Changes = ({ overview, version }) => {
       h("button", { type: "button", onClick: () => page.go({ view: "changes" }) }, "Show all")),
     h(Wrong, { problem }),
     params.topic || params.broker ? h("p", { class: "soft" }, "With those of the name servers themselves: a start, a stop, a loss of records.") : null,
-    value ? h(ChangeTable, { value, causes: overview.causes, closedBy: overview.closed_by, empty: "No change fits. Take a filter away, or wait: changes appear here as they come." }) : null,
-    value && value.has_more && limit < 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ limit: limit + MORE }, { replace: true }) }, "Show more")) : null,
+    value ? h(ChangeTable, { value, causes: overview.causes, closedBy: overview.closed_by, empty: value.known_from === null ? "No change fits. Take a filter away, or wait: changes appear here as they come." : "No change fits in this time." }) : null,
+    isOld && params.to ? h("p", { class: "soft", role: "status" }, "The changes are being read …") : null,
+    value ? h(OlderChanges, { value, limit }) : null,
+    value && value.has_more && limit < LIMIT ? h("p", null, h("button", { type: "button", onClick: () => page.change({ limit: limit + MORE }, { replace: true }) }, "Show more")) : null,
     value && value.has_more && limit >= 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ to: value.rows.at(-1).at, limit: undefined }) }, "Show older ones")) : null);
 };
 
@@ -184,8 +213,8 @@ const QueueTable = ({ route, label }) => {
 
 export const Topic = ({ overview, version }) => {
   const page = useContext(Page);
-  const { name, at } = page.params;
-  const { value, problem, isOld } = useAnswer("topic", { name, at }, version);
+  const { name, at, older } = page.params;
+  const { value, problem, isOld } = useAnswer("topic", { name, at, older }, version);
   const changes = useAnswer("changes", { topic: name, limit: 50 }, version);
   return h("div", { "aria-busy": String(isOld || changes.isOld) },
     h("h2", { id: "topic" }, "Topic ", h(Name, { text: name, long: 255 })),
@@ -193,11 +222,14 @@ export const Topic = ({ overview, version }) => {
     h(Wrong, { problem }),
     value && !value.is_there ? h(Missing, { value, what: "a topic" }) : null,
     value && value.is_there ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : null,
+    value ? h(OlderOfSubject, { value }) : null,
     value && value.is_there ? h("div", { class: "sides" }, value.routes.map((route) => h("section", { key: route.namesrv, class: "route-of", "data-namesrv": route.namesrv },
       h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route })))) : null,
     value && value.is_there ? h(WhoKnows, { name, version }) : null,
     value && value.is_there ? h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
-      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, closedBy: overview.closed_by, empty: "No change is recorded." }) : null) : null);
+      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, closedBy: overview.closed_by, empty: "No change is recorded." }) : null,
+      changes.value && (changes.value.has_more || changes.value.older_to !== null) ? h("p", null, h(Link, {
+        to: { view: "changes", topic: name, to: changes.value.has_more ? changes.value.rows.at(-1).at : changes.value.older_to } }, "Older changes")) : null) : null);
 };
 
 // How often it went and for how long it was away, at each name server.
@@ -211,8 +243,8 @@ const Absence = ({ row }) => h("li", null, h("b", null, h(Name, { text: row.name
 
 export const Broker = ({ overview, version }) => {
   const page = useContext(Page);
-  const { name } = page.params;
-  const { value, problem, isOld } = useAnswer("broker", { name }, version);
+  const { name, older } = page.params;
+  const { value, problem, isOld } = useAnswer("broker", { name, older }, version);
   const causes = overview.causes;
   return h("div", { "aria-busy": String(isOld) },
     h("h2", { id: "broker" }, "Broker ", h(Name, { text: name, long: 255 })),
@@ -220,6 +252,7 @@ export const Broker = ({ overview, version }) => {
     h(Wrong, { problem }),
     value && !value.is_there ? h(Missing, { value, what: "a broker" }) : null,
     value ? h(Lanes, { title: "When it was registered", lanes: value.lanes, first: overview.first, last: overview.last, shapes: overview.shapes, mark: null }) : null,
+    value ? h(OlderOfSubject, { value }) : null,
     value && value.is_there ? h("ul", { class: "evidence", "aria-label": "Absences" }, value.absences.map((row) => h(Absence, { key: `${row.namesrv} ${row.addr}`, row }))) : null,
     value && value.is_there ? h("section", { "aria-labelledby": "sessions" },
       h("h3", { id: "sessions" }, `${value.session_count.toLocaleString("en")} ${value.session_count === 1 ? "session" : "sessions, newest first"}`),
@@ -298,9 +331,11 @@ export const Why = ({ overview }) => {
 
 // When the topic had a queue to write to; of an unknown topic, what is known of each name server.
 const TopicSlider = ({ overview, name }) => {
-  const { value, isOld } = useAnswer("topic", { name }, overview.revision);
+  const { older } = useContext(Page).params;
+  const { value, isOld } = useAnswer("topic", { name, older }, overview.revision);
   return h("div", { "aria-busy": String(isOld) }, value && value.is_there && value.name === name
-    ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : h(Slider, { overview }));
+    ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : h(Slider, { overview }),
+  value && value.name === name ? h(OlderOfSubject, { value }) : null);
 };
 
 // Which topic to ask about: those without a queue to write to are what people ask for.
@@ -387,15 +422,17 @@ const PLACES = {
   namesrv: (name) => ({ view: "changes", namesrv: name }),
 };
 
-export const Search = ({ version }) => {
+export const Search = ({ overview, version }) => {
   const page = useContext(Page);
   const { value, problem, isOld } = useAnswer("search", { q: page.params.q }, version);
   if (!page.params.q) return h("p", { class: "soft" }, "Type a part of a name above.");
   const link = (kind, name) => (PLACES[kind] ? h(Link, { to: PLACES[kind](name) }, h(Name, { text: name }))
     : kind === "topic" ? h(TopicLink, { name }) : h(BrokerLink, { name }));
+  const dropped = overview.namesrvs.map((row) => row.dropped_until).filter((ms) => ms !== null);
   const isEmpty = value && value.kinds.every((each) => each.total === 0);
   return h("div", { "aria-busy": String(isOld) }, h("h2", { id: "search-results" }, "Found"), h(Wrong, { problem }),
-    isEmpty ? h(Notice, null, `Nothing that was ever there has ${printable(page.params.q)} in its name.`) : null,
+    isEmpty ? h(Notice, null, dropped.length ? ["Nothing that was there from ", h(Time, { ms: Math.max(...dropped), plain: true }), ` on has ${printable(page.params.q)} in its name.`]
+      : `Nothing that was ever there has ${printable(page.params.q)} in its name.`) : null,
     value ? value.kinds.filter((each) => each.total).map((each) => h("section", { key: each.kind },
       h("h3", null, `${KINDS[each.kind]}: ${each.total.toLocaleString("en")}`),
       h("ul", { class: "found" }, each.names.map((name) => h("li", { key: name }, link(each.kind, name)))),

@@ -66,7 +66,9 @@ class JournalSource:
         """Ids of the name servers, sorted."""
         return sorted(self._journals)
 
-    def steps(self, namesrv: str, about: str | None = None, since: int | None = None, /) -> Steps:
+    def steps(
+        self, namesrv: str, about: str | None = None, since: int | None = None, _until: int | None = None, /
+    ) -> Steps:
         """The steps of a name server; with a name or a time, those that the journal has now."""
         found = self._journals[namesrv]
         if about is None and since is None:

@@ -54,7 +54,14 @@ class RunningSource:
         """Addresses of the name servers, sorted."""
         return sorted(self._steps)
 
-    def steps(self, namesrv: str, _about: str | None = None, _since: int | None = None, /) -> Steps:
+    def steps(
+        self,
+        namesrv: str,
+        _about: str | None = None,
+        _since: int | None = None,
+        _until: int | None = None,
+        /,
+    ) -> Steps:
         """All steps that its answers show: it answers for the present only."""
         return self._steps[namesrv]
 

@@ -64,12 +64,15 @@ class HistorySource(Protocol):
         """Ids of the name servers, sorted."""
         ...
 
-    def steps(self, namesrv: str, about: str | None = None, since: int | None = None, /) -> Steps:
+    def steps(
+        self, namesrv: str, about: str | None = None, since: int | None = None, until: int | None = None, /
+    ) -> Steps:
         """The steps of a name server.
 
         Args:
             namesrv: its id.
             about: of topics only the rows with this name are wanted, see `History`; None: every row.
             since: wall ms from which on the state is wanted; None: from the first step on.
+            until: wall ms; later steps may be left out. None: all are wanted.
         """
         ...

@@ -24,11 +24,14 @@ from namekeeper.journal.contract.table_row import record_of
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Step, Stopped
 
-__all__ = ["Row", "Tables", "WarehouseSource", "steps_from_facts"]
+__all__ = ["AskPart", "Row", "Tables", "WarehouseSource", "steps_from_facts"]
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Iterable[Row]]
 """Name of a table -> its rows; a missing table has none."""
+AskPart = Callable[[str, str | None, int, int], tuple[Tables, tuple[int, int]]]
+"""Returns the facts of a name server about a name (None: all) from the last complete checkpoint before a time
+on, up to another (wall ms); and boot and seq of the start of this checkpoint, (0, 0): all."""
 
 _Positioned = tuple[int, int, int, Step]
 """(boot, position, order at this position, step)."""
@@ -41,30 +44,65 @@ class WarehouseSource:
 
     Args:
         ends: name server -> wall ms of its last record.
-        ask: returns all facts of a name server, one thread at a time; raises a NamekeeperError if it can't.
+        ask: returns all facts of a name server; raises a NamekeeperError if it can't.
+        ask_part: returns those of a part; raises as `ask`. One thread at a time calls either of them.
         clock: tells the present; None is the system's.
     """
 
-    keeps_past = False
+    keeps_past = True
 
     def __init__(
-        self, ends: Mapping[str, int], ask: Callable[[str], Tables], clock: Clock | None = None
+        self,
+        ends: Mapping[str, int],
+        ask: Callable[[str], Tables],
+        ask_part: AskPart,
+        clock: Clock | None = None,
     ) -> None:
-        self._ends, self._ask, self._clock = ends, ask, clock or SystemClock()
+        self._ends, self._ask, self._ask_part = ends, ask, ask_part
+        self._clock = clock or SystemClock()
         self._asking = threading.Lock()
 
     def namesrvs(self) -> list[str]:
         """Ids of the name servers, sorted."""
         return sorted(self._ends)
 
-    def steps(self, namesrv: str, _about: str | None = None, _since: int | None = None, /) -> Steps:
-        """All steps of a name server: a warehouse is read in one go."""
+    def steps(
+        self, namesrv: str, about: str | None = None, since: int | None = None, until: int | None = None, /
+    ) -> Steps:
+        """All steps of a name server, read in one go; or those of a part."""
 
         def ask() -> Tables:
             with self._asking:
                 return self._ask(namesrv)
 
-        return _FactSteps(namesrv, self._ends[namesrv], ask, self._clock)
+        def ask_part() -> list[Step]:
+            with self._asking:
+                end = self._ends[namesrv] if until is None else until
+                tables, base = self._ask_part(namesrv, about, since or 0, end)
+            return steps_from_facts(tables, namesrv, base)
+
+        if about is None and since is None:
+            return _FactSteps(namesrv, self._ends[namesrv], ask, self._clock)
+        return _AskedSteps(ask_part)
+
+
+class _AskedSteps(Steps):
+    """The steps of a part.
+
+    Args:
+        ask: returns them; raises a NamekeeperError if it can't.
+    """
+
+    def __init__(self, ask: Callable[[], list[Step]]) -> None:
+        self._ask = ask
+
+    def __iter__(self) -> Iterator[Step]:
+        """The steps, in order."""
+        return iter(self._ask())
+
+    def present(self, _coverage: Coverage, /) -> Present:
+        """The last step says all."""
+        return Present()
 
 
 class _FactSteps(Steps):

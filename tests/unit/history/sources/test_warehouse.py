@@ -10,10 +10,14 @@ COMPLETE = {"namesrv": "ns", "boot": 1, "begin_seq": 2, "from_ts": 110}
 TABLES = {"server_start_or_stop": [START], "complete_checkpoint": [COMPLETE]}
 
 
+def no_part(*_asked):
+    raise AssertionError("nobody asks for a part")
+
+
 def test_all_steps_come_in_one_go_and_the_rows_last_until_the_end_of_the_name_server():
     asked = []
-    source = WarehouseSource({"ns": 500}, lambda namesrv: asked.append(namesrv) or TABLES, Clock(0))
-    assert (source.namesrvs(), source.keeps_past) == (["ns"], False)
+    source = WarehouseSource({"ns": 500}, lambda namesrv: asked.append(namesrv) or TABLES, no_part, Clock(0))
+    assert (source.namesrvs(), source.keeps_past) == (["ns"], True)
     steps, history = source.steps("ns"), History("ns")
     assert steps.present(history.coverage).until is None
     for step in steps:
@@ -32,9 +36,22 @@ def test_a_failure_is_told_and_tried_again_later():
             raise answer
         return answer
 
-    steps = WarehouseSource({"ns": 500}, ask, clock).steps("ns")
+    steps = WarehouseSource({"ns": 500}, ask, no_part, clock).steps("ns")
     assert ([*steps], steps.problem) == ([], "no tables")
     assert ([*steps], steps.problem, len(answers)) == ([], "no tables", 1)
     clock.mono_ms = 30_000
     assert len([*steps]) == 2
     assert steps.problem == ""
+
+
+def test_a_part_is_asked_for_with_its_name_and_its_times_each_time():
+    asked = []
+
+    def ask_part(*wanted):
+        asked.append(wanted)
+        return TABLES, (1, 2)
+
+    source = WarehouseSource({"ns": 500}, no_part, ask_part, Clock(0))
+    assert [step.seq for step in source.steps("ns", "T", 200, 300)] == [2], "the start is before its base"
+    assert len([*source.steps("ns", None, 0)]) == 1
+    assert asked == [("ns", "T", 200, 300), ("ns", None, 0, 500)]
