@@ -82,8 +82,8 @@ CONSOLE_MUTANTS = (
     Mutant(
         "who-asks-waits-for-a-slow-disk",
         "console/server.py",
-        "await asyncio.wait([begins], timeout=BEGIN_SECONDS)",
-        "await asyncio.wait([begins])",
+        "await asyncio.wait(begins, timeout=BEGIN_SECONDS)",
+        "await asyncio.wait(begins)",
         "who asks is answered with what there is if the end of a journal is not found soon",
         ("console/test_server.py",),
     ),
