@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.cli.commands.observe import STATUS_FILE
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
 from tests.support.system.processes import Process, eventually
@@ -169,6 +170,13 @@ def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: P
     fake = Fake(kind)
     try:
         with observing(tmp_path, fake.address) as observer:
+            eventually(
+                lambda: written_reason(
+                    tmp_path, fake.address
+                ),  # the command in a loop takes seconds of a processor
+                within=WITHIN,
+                what="a reason that is written",
+            )
             status = eventually(
                 lambda: status_of(tmp_path, fake.address),
                 within=WITHIN,
@@ -181,6 +189,12 @@ def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: P
         assert list((tmp_path / "observed").iterdir()) == []
     finally:
         fake.close()
+
+
+def written_reason(tmp_path: Path, address: str) -> object:
+    """The reason that the observer has written, which the command shows."""
+    written = json.loads((tmp_path / "observed" / STATUS_FILE).read_text())
+    return written.get(address.replace(":", "_"), {}).get("reason")
 
 
 def status_of(tmp_path: Path, address: str) -> dict[str, object] | None:
