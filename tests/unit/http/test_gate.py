@@ -375,6 +375,7 @@ async def test_a_peer_that_does_not_read_its_answer_is_disconnected(
     site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "READ_SECONDS", 0.02)
+    monkeypatch.setattr(gate, "GOODBYE_SECONDS", 0.02)
     site.server._pages["/metrics"] = large_page(8_000_000)
     await crowd.open(1, HEAD, rcvbuf=4_096)
     await eventually(lambda: len(gate_of(site).reading) == 1)
