@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pytest
@@ -87,30 +86,28 @@ def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: i
     assert [name for name in GOLD if not wanted[name]] == [], "every table has rows to compare"
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.long)])
-def test_it_does_not_matter_when_a_step_is_done_that_others_do_not_wait_for(count: int):
-    some = histories(3, count)
+def test_it_does_not_matter_when_a_step_is_done_that_others_do_not_wait_for():
+    some = histories(3, 10)
     late, soon = Duck(), Duck(soon=True)
     for duck in (late, soon):
         make_gold(duck, duck.load(records_of(some)))
     assert gold_of(late) == gold_of(soon)
 
 
-@cache
-def gold_in_one_block(count: int) -> Mapping[str, list[dict[str, Any]]]:
+@pytest.fixture(scope="module")
+def gold_in_one_block() -> Mapping[str, list[dict[str, Any]]]:
     duck = Duck()
-    make_gold(duck, duck.load(records_of(histories(3, count))), block_records=1 << 30)
+    make_gold(duck, duck.load(records_of(histories(4, 10))), block_records=1 << 30)
     return gold_of(duck)
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.long)])
 @pytest.mark.parametrize("block_records", [1, pytest.param(5, marks=pytest.mark.long), 40])
-def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int, count: int):
+def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int, gold_in_one_block):
     found = Duck()
-    for batch in arrivals(histories(3, count), random.Random(block_records), runs=3):
+    for batch in arrivals(histories(4, 10), random.Random(block_records), runs=3):
         make_gold(found, found.load(batch), block_records=block_records)
-    wanted, gold_in_blocks = gold_in_one_block(count), gold_of(found)
-    assert [name for name in GOLD if gold_in_blocks[name] != wanted[name]] == []
+    gold_in_blocks = gold_of(found)
+    assert [name for name in GOLD if gold_in_blocks[name] != gold_in_one_block[name]] == []
 
 
 def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
