@@ -7,7 +7,7 @@ program would look like a name server that lost all its brokers.
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from namekeeper.admin.operations import read_properties_answer
 from namekeeper.errors import RequestError
@@ -29,6 +29,7 @@ from namekeeper.wire.command import RemotingCommand
 __all__ = [
     "NAMES_LIMIT",
     "NAME_LIMIT",
+    "PROPERTIES_BYTES",
     "AskConfig",
     "AskKv",
     "AskMembers",
@@ -71,6 +72,9 @@ NAME_LIMIT = 1_024
 """Characters of a name or an address in an answer. RocketMQ allows 255, and a record holds 1,000 names."""
 NAMES_LIMIT = 1_000_000
 """Topics, or broker names, in an answer: more than any cluster has. An answer with more is refused."""
+PROPERTIES_BYTES = 16 * 1024 * 1024
+"""JSON of the properties, which are one line of the journal. They come as they are, and in JSON a control
+character has six bytes."""
 
 
 class ObservedAnswer(Struct, frozen=True):
@@ -162,6 +166,11 @@ def _config(body: bytes) -> tuple[dict[str, str], int]:
     properties = read_properties_answer(body)
     _require(properties or None, "property")
     _check_names(properties)
+    size = len(json.encode(properties))
+    if size > PROPERTIES_BYTES:
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR, f"its properties have {size:,} bytes, more than {PROPERTIES_BYTES:,}"
+        )
     return properties, len(properties)
 
 

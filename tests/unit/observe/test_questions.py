@@ -5,11 +5,14 @@ import json
 import pytest
 
 from namekeeper.errors import RequestError
+from namekeeper.journal.contract.encode import Stamp, encode_change
+from namekeeper.journal.contract.lines import LINE_LIMIT
 from namekeeper.messages.bodies import encode_topic_list
 from namekeeper.model.now import Now
 from namekeeper.model.route import TopicList
 from namekeeper.observe.questions import (
     NAME_LIMIT,
+    PROPERTIES_BYTES,
     AskConfig,
     AskKv,
     AskMembers,
@@ -18,6 +21,7 @@ from namekeeper.observe.questions import (
     read_answer,
     request_of,
 )
+from namekeeper.route.events import Cause, Change, ConfigChanged
 from namekeeper.wire.command import RemotingCommand
 
 SENT, RECEIVED = Now(5, 5), Now(9, 9)
@@ -92,3 +96,18 @@ def test_the_size_of_the_brokers_is_that_of_their_members():
         "clusterAddrTable": {"c": ["b"]},
     }
     assert read(AskMembers(), json.dumps(body).encode()).size == 2
+
+
+@pytest.mark.parametrize("value", [b"\x01" * (LINE_LIMIT // 6), b"\xff" * (LINE_LIMIT // 3)])
+def test_properties_whose_line_no_reader_takes_are_refused(value):
+    """They come as they are, and a line of the journal has six bytes for a control character."""
+    with pytest.raises(RequestError, match="properties"):
+        read(AskConfig(), b"k=" + value)
+
+
+def test_the_largest_properties_fit_into_a_line():
+    value = "x" * (PROPERTIES_BYTES - len('{"k":""}'))
+    properties = read(AskConfig(), b"k=" + value.encode()).value
+    change = Change(Cause.OBSERVED, None, (ConfigChanged(properties),))
+    (line,) = encode_change(change, Stamp("n", 1, 1, 1, 1))
+    assert len(line) < LINE_LIMIT
