@@ -41,10 +41,13 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.rows import make_row
 
-__all__ = ["FORMER_LIMIT", "Findings", "ObservedTables", "live_brokers"]
+__all__ = ["FORMER_LIMIT", "SHARED_NAMES_LIMIT", "Findings", "ObservedTables", "live_brokers"]
 
 FORMER_LIMIT = 16
 """Broker names that are gone whose topics are remembered: if such a broker comes back, these come first."""
+SHARED_NAMES_LIMIT = 100_000
+"""Broker names in tuples that topics share; beyond it they are shared anew. A name server that is not what it
+seems gives other names in each answer."""
 
 
 class Findings(Struct, frozen=True):
@@ -89,6 +92,8 @@ class ObservedTables:
         self._former: dict[str, tuple[str, ...]] = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         """Tuples of broker names that topics share."""
+        self._names_size = 0
+        """Broker names in these tuples."""
         self._members_sent: int | None = None
         self._topics_sent: int | None = None
         self._kv_sent: dict[str, int] = {}
@@ -248,7 +253,7 @@ class ObservedTables:
         events: list[Event] = []
         for topic in topics:
             for name in self.topics[topic]:
-                removed.setdefault(name, {})[topic] = self.rows[name].pop(topic)
+                removed.setdefault(name, {})[topic] = self._remove_row(topic, name)
                 if name in self.mappings.get(topic, ()):
                     self._set_mapping(topic, name, None)
                     events.append(TopicMappingChanged(topic, name, None))
@@ -324,16 +329,27 @@ class ObservedTables:
         rows = self.rows.setdefault(name, {})
         old = {} if topic not in rows else {topic: rows[topic]}
         if row is None:
-            del rows[topic]
-            if not rows:
-                del self.rows[name]
+            self._remove_row(topic, name)
             return TopicQueuesChanged(name, old, {}, (topic,))
         rows[topic] = row
         return TopicQueuesChanged(name, old, {topic: row}, (topic,))
 
+    def _remove_row(self, topic: str, name: str) -> TopicRow:
+        row = self.rows[name].pop(topic)
+        if not self.rows[name]:
+            del self.rows[name]
+            self._waves.pop(name, None)
+        return row
+
     def _set_names(self, topic: str, names: Iterable[str]) -> None:
         key = tuple(sorted(names))
-        self.topics[topic] = self._names.setdefault(key, key) if len(self._names) < _NAMES_LIMIT else key
+        if key not in self._names:
+            self._names_size += len(key)
+            if self._names_size > SHARED_NAMES_LIMIT:
+                self._names.clear()
+                self._names_size = len(key)
+            self._names[key] = key
+        self.topics[topic] = self._names[key]
 
     def _mapping_of(self, route: TopicRouteData | None, name: str) -> TopicQueueMappingInfo | None:
         mappings = None if route is None else route.topic_queue_mapping_by_broker
@@ -379,10 +395,6 @@ class ObservedTables:
         self.properties = properties
         since, self._config_sent = self._config_sent, sent
         return Findings(_changes({_window(since, received): [ConfigChanged(changed)] if changed else []}))
-
-
-_NAMES_LIMIT = 10_000
-"""Tuples of broker names that are shared: more kinds of topics than a cluster has."""
 
 
 def _window(since: int | None, received: int) -> int:
