@@ -86,7 +86,7 @@ class Observers:
     async def _discover(self, cluster: ObservedCluster, name: Address, resolve: Resolve) -> None:
         """Observe each address behind a name, and no more those that are gone from it and do not answer."""
         try:
-            hosts = sorted(await resolve(name.host))[:DISCOVERED_LIMIT]
+            hosts = sorted(await resolve(name.host))
         except OSError as error:
             self._note_undiscovered(name, f"{name.host}: {error.strerror or error}")
             return
@@ -94,15 +94,19 @@ class Observers:
         targets = {
             target.id: target for target in (Target.of(cluster, Address(host, name.port)) for host in hosts)
         }
-        for target in targets.values():
-            if target.id not in self._tasks:
-                self._start(cluster, target, found_by=name)
-        for id_ in [id_ for id_, by in self._found_by.items() if by == (cluster.label, name)]:
+        found = self._behind(cluster, name)
+        for id_ in found - targets.keys():
             observer = self._observers.get(id_)
-            if id_ not in targets and (
-                observer is None or observer.status().state is not ObserverState.OBSERVED
-            ):
+            if observer is None or observer.status().state is not ObserverState.OBSERVED:
                 await self._stop(id_)
+        room = DISCOVERED_LIMIT - len(self._behind(cluster, name))
+        new = [target for id_, target in targets.items() if id_ not in self._tasks]
+        for target in new[:room]:
+            self._start(cluster, target, found_by=name)
+
+    def _behind(self, cluster: ObservedCluster, name: Address) -> set[str]:
+        """Ids of the observed name servers that are behind a name, or were and still answer."""
+        return {id_ for id_, by in self._found_by.items() if by == (cluster.label, name)}
 
     def _note_undiscovered(self, name: Address, why: str) -> None:
         if why and self.undiscovered.get(name.host) != why:

@@ -121,6 +121,19 @@ async def test_a_name_may_have_a_limited_number_of_addresses(periods):
         assert len(several.states()) == DISCOVERED_LIMIT
 
 
+async def test_a_name_whose_addresses_change_has_no_more_than_the_limit(periods):
+    several = Several(discover=(Address("ns", 9876),))
+    async with several:
+        for turn in range(3):
+            several.hosts = [f"10.{turn}.{n}.1" for n in range(DISCOVERED_LIMIT)]
+            await asyncio.sleep(DISCOVER_SECONDS)
+            assert len(several.states()) == DISCOVERED_LIMIT
+        for network in several.networks:
+            network.is_reachable = False
+        await asyncio.sleep(3 * DISCOVER_SECONDS)
+        assert set(several.states()) == {f"c.{host}_9876" for host in several.hosts}, "they make room"
+
+
 async def test_a_bug_in_one_observer_is_logged_and_ends_none(periods, caplog):
     several = Several("a", "b")
     several.fails = 1
