@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -209,13 +209,13 @@ async def _run(observers: Observers, status_file: Path) -> None:
 
 async def _write_status(observers: Observers, status_file: Path) -> None:
     while True:
-        await asyncio.to_thread(_save_status, observers, status_file)
+        await asyncio.to_thread(_save_status, observers.status(), status_file)
         await asyncio.sleep(STATUS_SECONDS)
 
 
-def _save_status(observers: Observers, status_file: Path) -> None:
+def _save_status(status: Mapping[str, ObserverStatus], status_file: Path) -> None:
     """Write the status; a disk that is full does not end the observer."""
-    data = msgspec.json.format(msgspec.json.encode(observers.status()), indent=2)
+    data = msgspec.json.format(msgspec.json.encode(status), indent=2)
     with contextlib.suppress(OSError):
         replace_own_file(str(status_file), data + b"\n", is_synced=False)
 

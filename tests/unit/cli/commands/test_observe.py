@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 
 import pytest
 from click.testing import CliRunner
@@ -168,3 +169,19 @@ def test_an_old_status_is_called_old(tmp_path):
 def test_a_status_that_is_broken_is_one_line(tmp_path):
     (tmp_path / ".observe.json").write_text("{")
     assert ".observe.json is not valid" in refused(run("--status", "--journal", str(tmp_path)))
+
+
+async def test_the_status_is_taken_on_the_event_loop(tmp_path):
+    """Another thread looked at the observers while they came and went, and no status was written any more."""
+    taken_by = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    class Observers:
+        def status(self):
+            loop.call_soon_threadsafe(taken_by.put_nowait, threading.current_thread())
+            return {}
+
+    writing = asyncio.create_task(command._write_status(Observers(), tmp_path / "status"))
+    assert await taken_by.get() is threading.current_thread()
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
