@@ -6,9 +6,9 @@ Any peer may send the answer. It arrives in pieces, has a limit, and must not tr
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from msgspec import Struct
 
@@ -22,6 +22,8 @@ REFUSAL_BYTES = 64 << 10
 """Bytes kept of an answer with an error; its first line has the reason."""
 LEAST_BYTES_A_SECOND = 4 << 10
 """The client gives a slower answer up, after the time of one pause: it may have no end."""
+
+_T = TypeVar("_T")
 
 TURNS_LIMIT = 20
 """Most event-loop iterations to wait until a connection that has ended is closed: it takes three."""
@@ -79,7 +81,10 @@ async def ask_page(
             aiohttp.ClientSession(
                 connector=connector, headers=headers, timeout=timeout, auto_decompress=False
             ) as session,
-            session.get(url, ssl=await present_context(tls) or True, allow_redirects=False) as response,
+            await _within(
+                2 * pause_seconds,
+                session.get(url, ssl=await present_context(tls) or True, allow_redirects=False),
+            ) as response,
         ):
             pieces = _paced(response.content.iter_any(), pause_seconds)
             if response.status != 200:
@@ -99,11 +104,17 @@ async def ask_page(
         await sockets.close()
 
 
+async def _within(seconds: float, result: Awaitable[_T]) -> _T:
+    """The result, or TimeoutError: a head, or what is between two pieces, may have no end."""
+    async with asyncio.timeout(seconds):
+        return await result
+
+
 async def _paced(pieces: AsyncIterator[bytes], pause_seconds: float) -> AsyncIterator[bytes]:
     """The same pieces, as long as they come fast enough."""
     loop = asyncio.get_running_loop()
     start, received = loop.time(), 0
-    async for piece in pieces:
+    while (piece := await _within(pause_seconds, anext(pieces, None))) is not None:
         received += len(piece)
         if loop.time() - start > pause_seconds + received / LEAST_BYTES_A_SECOND:
             raise OSError(f"the answer comes too slowly: {received} bytes so far")

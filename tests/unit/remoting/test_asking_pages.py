@@ -242,3 +242,27 @@ async def test_a_body_goes_where_it_is_wanted():
     async with site(answer) as url:
         found = await ask_page(url, token="", tls=None, pause_seconds=PATIENCE, into=into)
     assert (found.body, into.getvalue()) == (b"", b"records")
+
+
+@pytest.mark.parametrize(
+    ("begin", "rest"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"a" * 1_024),
+    ],
+)
+async def test_an_answer_none_of_which_comes_is_given_up_though_bytes_do(begin, rest):
+    """A page that sent an endless extension of a chunk held a command for ever."""
+
+    async def send(_reader, writer):
+        writer.write(begin)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(rest)
+                await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(send, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(OSError, match="no answer in time"):
+            await ask(f"http://127.0.0.1:{port}/", pause_seconds=0.2)
