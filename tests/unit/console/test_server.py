@@ -197,6 +197,7 @@ def test_a_stop_before_the_end_of_a_journal_is_found_logs_no_error(site, monkeyp
             0.2, may_begin.set
         ).start()  # after the stop: the loop ends when its threads have ended
         asyncio.run(stop_early())
+    del site.server  # nobody asks for its results any more
     gc.collect()
     assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
