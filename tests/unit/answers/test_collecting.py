@@ -29,9 +29,9 @@ from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied
 from tests.unit.answers.story import Story
 
 MIB = 1024 * 1024
-LIMIT = MIB // 2
+LIMIT = MIB // 5
 BEGIN = 1_700_000_000_000
-FLAPS = 2_000
+FLAPS = 800
 """Sessions of one broker; they take ten times the limit."""
 
 _STARTED = ServerStarted(uuid="u", server_version="1")
