@@ -81,7 +81,7 @@ def parse_toml(text: str, *, source: str) -> dict[str, Any]:
     plain = text.removeprefix("\ufeff")
     try:
         return tomllib.loads(plain)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         advice = _advice(plain, str(error))
         raise ConfigError(f"{source} is not TOML: {error}{'; ' if advice else ''}{advice}") from None
 

@@ -35,7 +35,7 @@ SHORTEST_MS = 100
 """Least period of a request: the answers of a name server change less often."""
 
 _LABEL = re.compile(r"[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*")
-_SIZE = re.compile(r"([0-9]+) ?([KMG]i?B)?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,18}) ?([KMG]i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 

@@ -107,6 +107,7 @@ def test_a_file_without_rules_refuses_everything_and_is_no_error():
         ("mode = enforce", 'write the value in quotes: mode = "..."'),
         ('\ufeff{"mode": "enforce"}', "looks like JSON"),
         ("[" * 100_000, "access.toml is not TOML: "),
+        ("mode = " + "9" * 5_000, "access.toml is not TOML: "),
     ],
 )
 def test_what_is_wrong_is_one_line_that_says_where(text: str, message: str):

@@ -96,6 +96,7 @@ def test_a_small_file_has_the_defaults():
         ('members_every = "soon"\n' + SMALL, "members_every"),
         ('retention_bytes = "much"\n' + SMALL, "retention_bytes"),
         ('retention_bytes = "0 GiB"\n' + SMALL, "retention_bytes"),
+        (f'retention_bytes = "{"9" * 5_000}"\n' + SMALL, "retention_bytes"),
     ],
 )
 def test_what_cannot_be_used_is_named(text, message):
