@@ -37,10 +37,6 @@ EXIT_UNREACHABLE = 3
 """A name server could not be reached, or did not answer."""
 
 _CODE_NAMES = {int(code): code.name for code in ResponseCode}
-_ADVICE = {
-    RemotingTimeoutError: "or it is too old to know this request, or needs a larger --timeout",
-    RemotingClosedError: "is it a name server, does it insist on TLS, or is it stopping?",
-}
 
 
 class BadUsage(click.UsageError):
@@ -99,8 +95,23 @@ def describe(error: NamekeeperError) -> str:
     text = " ".join(str(error).split())
     if not isinstance(error, RemotingError):
         return text
-    advice = _ADVICE.get(type(error))
+    advice = _advice(error)
     return f"name server {text}; {advice}" if advice else f"name server {text}"
+
+
+def _advice(error: RemotingError) -> str | None:
+    if isinstance(error, RemotingClosedError):
+        return "is it a name server, does it insist on TLS, or is it stopping?"
+    if isinstance(error, RemotingTimeoutError):
+        too_old = "or it is too old to know this request"
+        return f"{too_old}, or needs a larger --timeout" if _takes("--timeout") else too_old
+    return None
+
+
+def _takes(option: str) -> bool:
+    """Whether the command that runs has an option."""
+    context = click.get_current_context(silent=True)
+    return context is not None and any(option in parameter.opts for parameter in context.command.params)
 
 
 def _describe_refusal(error: ResponseError) -> str:

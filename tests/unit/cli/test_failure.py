@@ -1,3 +1,4 @@
+import click
 import pytest
 
 from namekeeper.cli.failure import describe
@@ -47,6 +48,15 @@ def test_a_silent_or_hanging_up_server_counts_as_unreachable(
 
     assert result.exit_code == 3
     assert advice in result.stderr
+
+
+@pytest.mark.parametrize("options", [["--timeout"], []])
+def test_an_option_is_advised_only_where_the_command_has_it(options: list[str]) -> None:
+    command = click.Command("c", params=[click.Option([option]) for option in options])
+    with click.Context(command):
+        text = describe(RemotingTimeoutError(A, "no answer within 5000 ms"))
+    assert ("--timeout" in text) == bool(options)
+    assert "too old" in text
 
 
 @pytest.mark.parametrize(
