@@ -22,7 +22,7 @@ from namekeeper.journal.reading.history import Step
 __all__ = ["EVIDENCE_BYTES", "Collected", "collect_evidence"]
 
 EVIDENCE_BYTES = 128 * 1024 * 1024
-"""Memory of the history about a topic for a command, about: some 40,000 sessions. 1,000 brokers have as many
+"""Approximate memory of the history about a topic for a command: 40,000 sessions. 1,000 brokers have so many
 if each registers anew 40 times in a day. An answer for the page has less."""
 BROKER_NAMES_LIMIT = 20_000
 """Brokers that had the topic and lost it, the newest ones: as many as a name server has at a time."""

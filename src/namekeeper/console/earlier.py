@@ -23,7 +23,7 @@ reading further back ends unused at `FURTHER` times as many."""
 
 
 class Use(StrEnum):
-    """What a part was read for."""
+    """The purpose of a part."""
 
     INSTANT = "instant"
     """The state at its last instant."""
@@ -131,7 +131,7 @@ class EarlierParts:
         return min(found, key=lambda each: each.since or 0, default=None)
 
     def subject(self, use: Use, name: str, until: int) -> History | None:
-        """What `read_subject` has read; None: nothing."""
+        """The history that `read_subject` has read; None: none."""
         part = self._kept_as((use, name, until))
         return None if part is None else part.history
 

@@ -59,7 +59,7 @@ class Followed(Struct):
 
 
 class EarlierQuery(Struct, frozen=True):
-    """What a view needs of the time before the shown histories."""
+    """The changes and rows that a view needs of the time before the shown histories."""
 
     instants: Collection[int] = ()
     """Wall ms; the states at these instants."""
@@ -86,7 +86,7 @@ class ChangesUntil(Struct, frozen=True):
 
 
 class SubjectHistory(Struct, frozen=True):
-    """What is known of one topic or one broker at one name server."""
+    """The history of one topic or one broker at one name server."""
 
     history: History
     has_older: bool
@@ -212,7 +212,7 @@ class FollowedHistory:
         return ChangesUntil(part.history, part.since)
 
     def subject_history(self, use: Use, name: str) -> SubjectHistory:
-        """What is known of a topic or a broker, with what was read again of it."""
+        """The history of a topic or a broker, with the older part if it was read again."""
         history, dropped = self.followed.history, self._dropped_until
         if dropped is None:
             return SubjectHistory(history, has_older=False)

@@ -269,7 +269,7 @@ class ConsoleViews:
         return {**query, **{name: str(at) for name, at in found.items() if at is not None}}
 
     def earlier(self, view: str, query: Query) -> EarlierQuery:
-        """What a view needs of the time before the shown histories.
+        """The changes and rows that a view needs of the time before the shown histories.
 
         Raises:
             ConfigError: a parameter is wrong.

@@ -137,7 +137,7 @@ class History(Versions):
         self.drop_beyond_limit()
 
     def pass_over(self, step: Step) -> None:
-        """Follow a step whose rows are not needed: only what is covered changes, and times are corrected."""
+        """Follow a step without its rows: only the coverage and the corrected times change."""
         self.coverage.take(step)
         self.correct_times(step.ts)
 
@@ -188,7 +188,7 @@ class History(Versions):
         return last if last is None or self._known_until is None else max(last, self._known_until)
 
     def continued_from(self, earlier: "History") -> "History":
-        """What is known of the brokers and of one topic: first from another history, then from this one.
+        """The history of the brokers and of one topic: first from another history, then from this one.
 
         Args:
             earlier: a history about the topic that reaches the last dropped change of this one, and whose
