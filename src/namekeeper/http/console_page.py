@@ -34,11 +34,13 @@ API = "/api/"
 _STREAM = "text/event-stream"
 _EVENTS = f"{API}events"
 _WHY = f"{API}why"
+_PAST = frozenset({"at", "a_at", "b_at", "from", "to", "older"})
+"""Parameters of views that the console may read a journal for."""
 LASTING_LIMIT = 64
 """Most pages that listen, and slow questions, at a time: each costs two descriptors."""
 VIEWS_AT_ONCE = 2
-"""Answers that the console makes at a time, and at most one for each host; as many causes. To the console all
-requests come from one host."""
+"""Views of the present that the console makes at a time, and at most one for each host. As many views of
+other times, and as many causes. To the console all requests come from one host."""
 _UNREMEMBERED = "look-ups are not remembered: set rememberLookups=true"
 
 Refuse = Callable[[Peer, str | None], str | None]
@@ -62,7 +64,7 @@ class ConsolePage:
         self._refuse = refuse
         self._who_knows = who_knows
         self._session: aiohttp.ClientSession | None = None
-        self._turns, self._why_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
+        self._turns, self._past_turns, self._why_turns = (HostTurns(VIEWS_AT_ONCE) for _ in range(3))
         self.lasting = Slots[Connection](LASTING_LIMIT)
         file = Page(send_page_file, Guard.NAMED, PROBLEMS)
         lasting = Page(self._asked, style=PROBLEMS, stream=self.lasting, answers_head=False)
@@ -110,8 +112,8 @@ class ConsolePage:
 
     async def _asked(self, request: web.BaseRequest) -> web.StreamResponse:
         """The answer of the console, in the turn of the host; events need no turn."""
-        turns = self._why_turns if request.path == _WHY else self._turns
-        turn = nullcontext() if request.path == _EVENTS else turns.of(request.remote or "")
+        turns = self._turns_of(request)
+        turn = nullcontext() if turns is None else turns.of(request.remote or "")
         try:
             async with turn, self._process.used() as console:
                 if self._session is None:
@@ -123,6 +125,13 @@ class ConsolePage:
             return problem(503, str(error))
         except aiohttp.ClientError:
             return problem(503, "the console is gone; it is started again when the page asks again")
+
+    def _turns_of(self, request: web.BaseRequest) -> HostTurns | None:
+        if request.path == _EVENTS:
+            return None
+        if request.path == _WHY:
+            return self._why_turns
+        return self._turns if _PAST.isdisjoint(request.query) else self._past_turns
 
 
 async def _passed_on(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:

@@ -163,7 +163,10 @@ async def test_only_so_many_pages_listen():
         assert (await page.ask("/api/topics"))[0] == 200
 
 
-@pytest.mark.parametrize(("path", "turns"), [("/api/topics", "_turns"), ("/api/why?name=T", "_why_turns")])
+@pytest.mark.parametrize(
+    ("path", "turns"),
+    [("/api/topics", "_turns"), ("/api/topics?at=1", "_past_turns"), ("/api/why?name=T", "_why_turns")],
+)
 async def test_a_host_whose_view_takes_long_keeps_no_other_host_waiting(path: str, turns: str):
     other = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0))
     async with running() as page, aiohttp.ClientSession(connector=other) as session:
@@ -173,3 +176,16 @@ async def test_a_host_whose_view_takes_long_keeps_no_other_host_waiting(path: st
                 assert answer.status == 200
             assert not waiting.done()
         assert (await waiting)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "query", ["topics?at=1", "compare?a_at=1&b_at=2", "changes?to=1", "topic?name=T&older=1", "why?name=T"]
+)
+async def test_views_of_other_times_and_causes_keep_no_view_of_the_present_waiting(query: str):
+    async with running() as page:
+        console = page.server._console_page
+        async with console._past_turns.of("127.0.0.1"), console._why_turns.of("127.0.0.1"):
+            waiting = asyncio.create_task(page.ask(f"/api/{query}"))
+            assert (await page.ask("/api/topics"))[0] == 200
+            assert not waiting.done()
+        await waiting
