@@ -12,6 +12,8 @@ import aiohttp
 import pytest
 
 from namekeeper.access.peer import Peer
+from namekeeper.console import views
+from namekeeper.http import console_page
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
@@ -189,3 +191,7 @@ async def test_views_of_other_times_and_causes_keep_no_view_of_the_present_waiti
             assert (await page.ask("/api/topics"))[0] == 200
             assert not waiting.done()
         await waiting
+
+
+def test_every_parameter_with_a_time_is_one_of_other_times():
+    assert {name for names in views._TIMES.values() for name in names} | {"older"} == console_page._PAST
