@@ -38,6 +38,7 @@ COMMANDS: Commands = {
     "route-at": ("commands.route_at:route_at", "Show the route of a topic as it was."),
     "past": ("commands.past:past", "A read-only name server with the tables of a time."),
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
+    "sql": ("commands.sql:sql", "Ask a warehouse your own question, without Spark."),
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),

@@ -9,6 +9,7 @@ __all__ = ["MACROS", "duck_ddl", "duck_query"]
 _OPERANDS = [f"a{number}" for number in range(12)]
 MACROS = (
     "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
+    "timestamp_millis(ms) AS make_timestamptz(ms * 1000)",
     "sort_array(a) AS list_sort(a)",
     "collect_set(a) AS coalesce(list(DISTINCT a) FILTER (a IS NOT NULL), [])",
     "xxhash64(a) AS hash(a), (a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",

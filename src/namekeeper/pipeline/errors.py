@@ -4,11 +4,20 @@ PipelineError
 ├── JavaError          no Java that Spark can run on
 ├── JournalFolderError       a folder, or what lies in it, that can't be taken as journals
 ├── ConflictError      one name server id with two journals that overlap in time
+├── QueryError         a user's query that can't be run
 └── WarehouseError     a warehouse that can't be used as it is
     └── BusyError      another run holds it
 """
 
-__all__ = ["BusyError", "ConflictError", "JavaError", "JournalFolderError", "PipelineError", "WarehouseError"]
+__all__ = [
+    "BusyError",
+    "ConflictError",
+    "JavaError",
+    "JournalFolderError",
+    "PipelineError",
+    "QueryError",
+    "WarehouseError",
+]
 
 
 class PipelineError(Exception):
@@ -25,6 +34,10 @@ class JournalFolderError(PipelineError):
 
 class ConflictError(PipelineError):
     """Two journals claim to be of the same name server at the same time."""
+
+
+class QueryError(PipelineError):
+    """A query of the user that can't be run."""
 
 
 class WarehouseError(PipelineError):

@@ -2,21 +2,24 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import duckdb
 
 from namekeeper.pipeline.answers.queries import Answer, query
 from namekeeper.pipeline.answers.warehouse import any_table
 from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
-from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.errors import QueryError, WarehouseError
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.parquet_store import ParquetReader
 from namekeeper.pipeline.table import Table
 
-__all__ = ["DuckTables"]
+__all__ = ["DuckTables", "FoundRows"]
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Spark's order.
@@ -24,6 +27,26 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "temp_directory": os.path.join(tempfile.gettempdir(), f"namekeeper-{os.getpid()}"),  # noqa: PTH118
 }
+_BATCH = 1_000
+"""Rows that are fetched at a time."""
+
+
+class FoundRows:
+    """The rows that a user's query finds, fetched as they are needed."""
+
+    def __init__(self, found: duckdb.DuckDBPyConnection) -> None:
+        self._found = found
+        self.columns = [column[0] for column in found.description]
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The rows that were not fetched yet.
+
+        Raises:
+            QueryError: one of them can't be computed.
+        """
+        with _errors_of_query():
+            while batch := self._found.fetchmany(_BATCH):
+                yield from batch
 
 
 class DuckTables:
@@ -41,24 +64,73 @@ class DuckTables:
         """Run a query."""
         view = query(name)
         sql, used = duck_query(view.sql, args)
-        try:
+        with self._errors_of_reading():
             self._show_all(view.reads)
             found = self._connection.execute(sql if limit is None else f"{sql} LIMIT {limit}", used)
             names = [column[0] for column in found.description]
             rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
             return Answer(rows, self._count(sql, used) if len(rows) == limit else len(rows))
-        except (duckdb.Error, OSError) as error:
-            cause = str(error).strip().partition("\n")[0]
-            raise WarehouseError(
-                f"{self._reader.folder.uri} can't be read: {cause}; if a run of the pipeline has replaced its"
-                " files meanwhile, ask again"
-            ) from error
+
+    def select(self, sql: str, args: Mapping[str, str]) -> FoundRows:
+        """Run one query of a user, which may read all fact and gold tables.
+
+        Args:
+            sql: in the language of DuckDB. `timestamp_millis` makes a timestamp of a time, in the time zone
+                of the warehouse's days.
+            args: values of its parameters, as in `$topic`.
+
+        Raises:
+            QueryError: it is not one query that only reads, or it can't be run.
+            WarehouseError: the tables can't be read.
+        """
+        self._prepare(sql)
+        with _errors_of_query():
+            return FoundRows(self._connection.execute(sql, args))
+
+    def write_arrow(self, sql: str, args: Mapping[str, str], sink: BinaryIO) -> None:
+        """Write the rows of a query of a user as a stream of Arrow.
+
+        Raises:
+            QueryError: it is not one query that only reads, or it can't be run.
+            WarehouseError: the tables can't be read.
+        """
+        import pyarrow as pa
+
+        self._prepare(sql)
+        with _errors_of_query():
+            reader = pa.RecordBatchReader.from_stream(self._connection.sql(sql, params=args))
+            with pa.ipc.new_stream(sink, reader.schema) as writer:
+                for batch in reader:
+                    writer.write_batch(batch)
+
+    def _prepare(self, sql: str) -> None:
+        with _errors_of_query():
+            statements = self._connection.extract_statements(sql)
+        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+            raise QueryError(
+                "this is not one query that only reads: give one SELECT, FROM, WITH, DESCRIBE, SUMMARIZE or"
+                " SHOW"
+            )
+        with self._errors_of_reading():
+            self._show_all([*GOLD, *FACTS])
+        self._connection.execute(f"SET TimeZone = '{self.report_time_zone}'")
 
     def columns(self, name: str, args: Mapping[str, Any]) -> list[str]:
         """The columns of what a query gives."""
         sql, used = duck_query(query(name).sql, args)
         self._show_all(query(name).reads)
         return [row[0] for row in self._connection.execute(f"DESCRIBE {sql}", used).fetchall()]
+
+    @contextmanager
+    def _errors_of_reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.Error, OSError) as error:
+            cause = str(error).strip().partition("\n")[0]
+            raise WarehouseError(
+                f"{self._reader.folder.uri} can't be read: {cause}; if a run of the pipeline has replaced its"
+                " files meanwhile, ask again"
+            ) from error
 
     def _show_all(self, names: Iterable[str]) -> None:
         for name in sorted(set(names) - self._shown):
@@ -99,6 +171,14 @@ class DuckTables:
         self._connection.execute(
             f'CREATE VIEW "{table.name}" AS SELECT {columns} FROM {files}'  # noqa: S608 - quoted
         )
+
+
+@contextmanager
+def _errors_of_query() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        raise QueryError(str(error).strip()) from error
 
 
 def _literal(path: str) -> str:
