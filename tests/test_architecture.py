@@ -86,7 +86,6 @@ FRAGMENTS = {
     "console/difference.py": HISTORY,
     "console/evidence_links.py": HISTORY,
     "console/search.py": HISTORY,
-    "console/warehouse_history.py": "asks the pipeline; history imports nothing of it, and the command opens the tables",
     "journal/reading/block_check.py": HISTORY,
     "journal/reading/intact_records.py": HISTORY,
     "journal/reading/last_heard.py": HISTORY,

@@ -131,6 +131,20 @@ class JournalFolder:
         """
         return self._history(name, begin_at).changes(begin_at, end_at)
 
+    def history(self, at: int | None, back_ms: int) -> History:
+        """The history of every row, up to now if its name server runs.
+
+        Args:
+            at: the time in question, wall ms; None is the end.
+            back_ms: how long before that time the history begins, at the latest.
+        """
+        end = at if at is not None else self._running_at or self._journal.last_ts()
+        found = self._history(None, end - back_ms)
+        now, last = self._running_at, found.coverage.knows_up_to
+        if now is not None and self._is_current(now, last):
+            found.extend(now)
+        return found
+
     def uncertain_changes(self, topic: str, at: int) -> list[UncertainChange]:
         """The changes of a route that may have happened before a time (wall ms) or after it."""
         return uncertain_changes(self._history(topic, at), topic, at)

@@ -13,6 +13,7 @@ from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.route import route_of
 from namekeeper.errors import ConfigError
+from namekeeper.history.history import History
 from namekeeper.history.rows import HistoryEvent
 from namekeeper.history.sources.journal import one_of_each
 from namekeeper.journal.reading.coverage import Knowledge
@@ -65,6 +66,18 @@ class PastAnswers(Protocol):
         """Changes of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`.
 
         A name of None is everything.
+        """
+        ...
+
+    def histories(
+        self, at: int | None, back_ms: int, namesrvs: Collection[str] | None = None
+    ) -> list[History]:
+        """The history of every row at each name server.
+
+        Args:
+            at: the time in question, wall ms; None is now, or the end of each.
+            back_ms: how long before that time they begin, at the latest.
+            namesrvs: ids of those that are wanted; None: all.
         """
         ...
 
@@ -158,6 +171,15 @@ class JournalAnswers:
         """
         return [
             event for journal in self._journals.values() for event in journal.changes(name, begin_at, end_at)
+        ]
+
+    def histories(
+        self, at: int | None, back_ms: int, namesrvs: Collection[str] | None = None
+    ) -> list[History]:
+        """The history of every row at each name server."""
+        wanted = self._journals if namesrvs is None else namesrvs
+        return [
+            journal.history(at, back_ms) for namesrv, journal in self._journals.items() if namesrv in wanted
         ]
 
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:

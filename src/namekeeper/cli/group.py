@@ -29,6 +29,7 @@ COMMANDS: Commands = {
     "serve": ("group:serve", "Run a name server."),
     "admin": ("mqadmin:admin", "Ask and change name servers, as mqadmin does."),
     "compare": ("compare:compare", "Show where name servers disagree."),
+    "drift": ("commands.drift:drift", "What name servers disagree about, since when, and why."),
     "what-if": ("what_if:what_if_command", "Which topics would suffer if brokers were gone."),
     "fleet": ("fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
     "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),

@@ -1,6 +1,6 @@
 """The history of name servers from the pipeline's tables, for the commands about the past."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from namekeeper.answers.around import AROUND_MS
@@ -12,6 +12,7 @@ from namekeeper.answers.render import RouteAt, UncertainChange
 from namekeeper.answers.source import HeldAt, SourceProgress
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
+from namekeeper.history.history import History
 from namekeeper.history.rows import HistoryEvent
 from namekeeper.journal.reading.coverage import Knowledge
 
@@ -147,6 +148,29 @@ class WarehouseAnswers:
 
             found = recorded(self._tables, name, begin_at, end_at, self._namesrv)
         return changes_from_facts(name, found.tables, found.bases, begin_at, end_at)
+
+    def histories(
+        self, at: int | None, back_ms: int, namesrvs: Collection[str] | None = None
+    ) -> list[History]:
+        """The history of every row at each name server.
+
+        Raises:
+            ConfigError: nobody of the name that is wanted is there.
+        """
+        ends = self._ends()
+        with refusals():
+            from namekeeper.console.warehouse_history import warehouse_history
+
+            source = warehouse_history(self._tables)
+        found: list[History] = []
+        for namesrv, end in ends.items():
+            if namesrvs is None or namesrv in namesrvs:
+                history = History(namesrv)
+                for step in source.steps(namesrv, None, (end if at is None else at) - back_ms, None):
+                    history.take(step)
+                history.extend(end)  # steps without rows may be left out
+                found.append(history)
+        return found
 
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
         """Return requests that rules decided on, or that were refused, after `begin_at`, up to `end_at`.

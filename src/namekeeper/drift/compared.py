@@ -1,0 +1,68 @@
+"""Which name servers are compared at an instant, with which others, and why some are not."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from namekeeper.common.namesrv_clusters import namesrv_clusters
+from namekeeper.drift.witness import Witness
+from namekeeper.history.history import History
+from namekeeper.history.rows import LiveKey
+from namekeeper.journal.reading.coverage import Knowledge
+
+__all__ = [
+    "TOGETHER_END_MS",
+    "Compared",
+    "compared",
+    "lacking_a_cluster",
+    "last_common_instant",
+    "why_not",
+]
+
+TOGETHER_END_MS = 90_000
+"""A name server that runs writes a record in each minute. So records that end at times that differ by more
+than this do not end together."""
+
+
+class Compared(Struct, frozen=True):
+    """The name servers at an instant, grouped by cluster."""
+
+    at: int
+    """Wall ms."""
+    clusters: Sequence[Sequence[Witness]]
+    """The name servers of each cluster, those included that can't be compared."""
+
+
+def last_common_instant(histories: Sequence[History]) -> int:
+    """The last instant that is known of all name servers whose records end together; 0 if nothing is known.
+
+    A name server whose records ended long before those of the others is left out: it would be compared as it
+    was then.
+    """
+    ends = [each.knows_up_to for each in histories if each.knows_up_to is not None]
+    last = max(ends, default=0)
+    return min((end for end in ends if last - end <= TOGETHER_END_MS), default=0)
+
+
+def compared(histories: Sequence[History], at: int | None) -> Compared:
+    """Group name servers by cluster, as they were at an instant (wall ms); None is the last common one."""
+    instant = last_common_instant(histories) if at is None else at
+    witnesses = {each.namesrv: Witness(each, instant) for each in histories}
+    clusters = namesrv_clusters({name: set(each.recent_addrs()) for name, each in witnesses.items()})
+    groups = sorted({tuple(sorted(members)) for members in clusters.values()})
+    return Compared(instant, [[witnesses[name] for name in group] for group in groups])
+
+
+def lacking_a_cluster(histories: Sequence[History]) -> set[str]:
+    """The name servers without any broker of a cluster whose brokers another one has, at any time.
+
+    They may have lost them before their histories begin, so more of these has to be read.
+    """
+    clusters = {each.namesrv: {key.cluster for key in each.keys(LiveKey)} for each in histories}
+    every = set().union(*clusters.values())
+    return {namesrv for namesrv, own in clusters.items() if own != every}
+
+
+def why_not(witness: Witness) -> Knowledge | None:
+    """Why a name server is not compared; None if it is."""
+    return None if witness.has_rows_now else witness.history.knowledge(witness.at)

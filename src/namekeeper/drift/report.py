@@ -1,0 +1,117 @@
+"""The drift of all name servers at an instant: a value for texts, JSON, the page and metrics."""
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from namekeeper.answers.render import explain_knowledge
+from namekeeper.answers.times import shown
+from namekeeper.drift.compared import TOGETHER_END_MS, compared, why_not
+from namekeeper.drift.disagreement import disagreements
+from namekeeper.drift.verdict import DriftKind, DriftVerdict, verdicts
+from namekeeper.drift.witness import Witness
+from namekeeper.history.history import History
+from namekeeper.journal.reading.coverage import Knowledge
+
+__all__ = ["ComparedNamesrv", "DriftReport", "find_drift", "report_values"]
+
+
+class ComparedNamesrv(Struct, frozen=True):
+    """A name server, and the others that it was compared with."""
+
+    namesrv: str
+    compared_with: Sequence[str]
+    """Sorted; empty: there is none."""
+    knows_up_to: int | None
+    why_not: str
+    """Why it was not compared; empty if it was, or could have been."""
+
+
+class DriftReport(Struct, frozen=True):
+    """The disagreements of all name servers at an instant."""
+
+    at: int
+    """Wall ms; 0: nothing is known."""
+    name_servers: Sequence[ComparedNamesrv]
+    verdicts: Sequence[DriftVerdict]
+    """The worst kind first, then the oldest."""
+    unsettled: int
+    """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether any two name servers were compared."""
+        return any(each.compared_with for each in self.name_servers)
+
+    def counts(self) -> dict[DriftKind, int]:
+        """Number of verdicts of each kind."""
+        found = dict.fromkeys(DriftKind, 0)
+        for each in self.verdicts:
+            found[each.kind] += 1
+        return found
+
+
+def find_drift(histories: Sequence[History], at: int | None = None) -> DriftReport:
+    """Find what the name servers of each cluster disagree about.
+
+    Args:
+        histories: of name servers, about every name.
+        at: the instant, wall ms; None is the last one that is known of all whose records end together.
+    """
+    groups = compared(histories, at)
+    found: list[DriftVerdict] = []
+    unsettled = 0
+    name_servers: list[ComparedNamesrv] = []
+    for cluster in groups.clusters:
+        known = [each for each in cluster if each.has_rows_now]
+        for each in cluster:
+            others = [other.namesrv for other in known if other is not each] if each in known else []
+            name_servers.append(
+                ComparedNamesrv(each.namesrv, others, each.history.knows_up_to, _why_not(each))
+            )
+        if len(known) > 1:
+            of_cluster = disagreements(cluster, groups.at)
+            found += verdicts(of_cluster, cluster, groups.at)
+            unsettled += of_cluster.unsettled
+    order = list(DriftKind)
+    found.sort(key=lambda each: (order.index(each.kind), each.since, each.summary))
+    name_servers.sort(key=lambda each: each.namesrv)
+    return DriftReport(groups.at, name_servers, found, unsettled)
+
+
+def report_values(report: DriftReport, limit: int) -> dict[str, Any]:
+    """A report as plain values: each time in ms and as ISO 8601, and at most so many verdicts."""
+    return {
+        "at": report.at,
+        "at_iso": iso(report.at),
+        "name_servers": to_builtins(report.name_servers),
+        "verdicts": [_verdict_value(each) for each in report.verdicts[:limit]],
+        "total": len(report.verdicts),
+        "unsettled": report.unsettled,
+    }
+
+
+def iso(ms: int) -> str:
+    """A time as ISO 8601, in UTC."""
+    return shown(ms, UTC).removesuffix(" UTC").replace(" ", "T") + "Z"
+
+
+def _verdict_value(verdict: DriftVerdict) -> dict[str, Any]:
+    value: dict[str, Any] = to_builtins(verdict)
+    value["since_iso"] = iso(verdict.since)
+    for detail in value["details"]:
+        if detail["at"] is not None:
+            detail["at_iso"] = iso(detail["at"])
+    return value
+
+
+def _why_not(witness: Witness) -> str:
+    reason = why_not(witness)
+    if reason is None:
+        return ""
+    last = witness.history.knows_up_to
+    if reason is Knowledge.NOT_YET and last is not None and witness.at - last > TOGETHER_END_MS:
+        return "its records end long before those of the others"
+    return explain_knowledge(reason)
