@@ -1,7 +1,10 @@
 """The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
 
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache, lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from namekeeper.pipeline.store.parquet_store import ParquetReader
 from namekeeper.pipeline.table import Table, names_in
 from tests.support.history.facts import fact_tables
 
-__all__ = ["Duck", "by_key"]
+__all__ = ["Duck", "DuckQueries", "by_key"]
 
 _OF_SPARK = {
     "broker_group_recorded": """
@@ -35,21 +38,84 @@ def by_key(name: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
 
 
-class Duck:
+_numbers = count(1)
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """The database of this process, with the macros: another one would take 25 ms, a schema takes one."""
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    for macro in MACROS:
+        connection.execute(f"CREATE MACRO {macro}")
+    return connection
+
+
+@lru_cache(2048)
+def _parsed(sql: str) -> duckdb.Statement:
+    """A statement: the same ones come with every run."""
+    (statement,) = _database().extract_statements(sql)
+    return statement
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, schema: str) -> None:
+    connection.execute(f"DROP SCHEMA {schema} CASCADE")
+    connection.close()
+
+
+class DuckQueries:
+    """Tables in memory, and queries that make others of them."""
+
+    def __init__(self) -> None:
+        schema = f"duck_{next(_numbers)}"
+        self._connection = _database().cursor()
+        self._connection.execute(f"CREATE SCHEMA {schema}")
+        self._connection.execute(f"SET search_path = '{schema},main'")
+        # With few rows it takes longer than what it saves.
+        self._connection.execute("PRAGMA disable_optimizer")
+        weakref.finalize(self, _drop, self._connection, schema)
+
+    def _execute(self, sql: str, args: object = None) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(_parsed(sql), args)
+
+    def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
+        """Make a table of what a query finds."""
+        sql, used = duck_query(_OF_SPARK.get(name, sql), args)
+        self._execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
+
+    def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Make a small table."""
+        self._execute(f"CREATE OR REPLACE TABLE {name} ({duck_ddl(ddl)})")
+        if rows:
+            columns = [pa.array(column) for column in zip(*rows, strict=True)]
+            table = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
+            self._connection.register("given", table)
+            self._execute(f"INSERT INTO {name} SELECT * FROM given")
+            self._connection.unregister("given")
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a table."""
+        found = self._execute(f"SELECT * FROM {name}")
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def columns(self, name: str) -> list[str]:
+        """The names of the columns of a table."""
+        return [row[0] for row in self._execute(f"DESCRIBE {name}").fetchall()]
+
+
+class Duck(DuckQueries):
     """A warehouse in memory, which does what `Engine` asks for."""
 
     def __init__(self, zone: str = "UTC", *, soon: bool = False) -> None:
+        super().__init__()
         self.zone = zone
         self._soon = soon
         self.load_id = 0
         self.written: dict[str, set[str] | None] = {}
         """Gold table -> partitions that the last run wrote; None: all."""
-        self._connection = duckdb.connect()
-        self._connection.execute("SET threads = 1")
-        for macro in MACROS:
-            self._connection.execute(f"CREATE MACRO {macro}")
         for table in (*FACTS.values(), *GOLD.values()):
-            self._connection.execute(f"CREATE TABLE stored_{table.name} ({duck_ddl(table.ddl)})")
+            self._execute(f"CREATE TABLE stored_{table.name} ({duck_ddl(table.ddl)})")
 
     def load(self, records: Iterable[dict[str, Any]]) -> list[NewRecords]:
         """Take records into the facts as the next load; returns what is new."""
@@ -58,7 +124,7 @@ class Duck:
         for name, table in fact_tables(records, self.load_id).items():
             self._connection.register("arrived", table)
             columns = ", ".join(f'"{column}"' for column in table.column_names)
-            self._connection.execute(f"INSERT INTO stored_{name} SELECT {columns} FROM arrived")
+            self._execute(f"INSERT INTO stored_{name} SELECT {columns} FROM arrived")
             self._connection.unregister("arrived")
         return self._new_records()
 
@@ -68,7 +134,7 @@ class Duck:
         for table in map(any_table, tables):
             if paths := [f"{reader.folder.path}/{path}" for path in reader.paths(table)]:
                 one_load = f"REPLACE ({self.load_id} AS load_id)" if table.name in FACTS else ""
-                self._connection.execute(
+                self._execute(
                     f"INSERT INTO stored_{table.name} BY NAME SELECT * {one_load}"
                     " FROM read_parquet(?, hive_partitioning = false, union_by_name = true)",
                     [paths],
@@ -76,17 +142,12 @@ class Duck:
         return self._new_records()
 
     def _new_records(self) -> list[NewRecords]:
-        found = self._connection.execute(
+        found = self._execute(
             "SELECT namesrv, boot, min(seq), max(seq), min(ts) FROM stored_events WHERE load_id = ?"
             " GROUP BY namesrv, boot",
             [self.load_id],
         )
         return [NewRecords(*row) for row in found.fetchall()]
-
-    def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
-        """Make a table of what a query finds."""
-        sql, used = duck_query(_OF_SPARK.get(name, sql), args)
-        self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
 
     def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do one step after the other."""
@@ -105,29 +166,9 @@ class Duck:
         yield wait
         wait()
 
-    def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Make a small table."""
-        self._connection.execute(f"CREATE OR REPLACE TABLE {name} ({duck_ddl(ddl)})")
-        if rows:
-            columns = [pa.array(column) for column in zip(*rows, strict=True)]
-            table = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
-            self._connection.register("given", table)
-            self._connection.execute(f"INSERT INTO {name} SELECT * FROM given")
-            self._connection.unregister("given")
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a table."""
-        found = self._connection.execute(f"SELECT * FROM {name}")
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-    def columns(self, name: str) -> list[str]:
-        """The names of the columns of a table."""
-        return [row[0] for row in self._connection.execute(f"DESCRIBE {name}").fetchall()]
-
     def show(self, name: str, table: Table) -> None:
         """Name the rows of a gold table."""
-        self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name}")
+        self._execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name}")
 
     def is_there(self, table: Table) -> bool:
         """Whether a table has rows."""
@@ -144,21 +185,21 @@ class Duck:
         """Write partitions of a gold table."""
         stored = f"stored_{table.name}"
         if values is None:
-            self._connection.execute(f"DELETE FROM {stored}")
+            self._execute(f"DELETE FROM {stored}")
         else:
-            strange = self._connection.execute(
+            strange = self._execute(
                 f'SELECT DISTINCT "{by}" FROM {name} WHERE NOT list_contains(?, "{by}")', [list(values)]
             ).fetchall()
             assert not strange, f"{table.name}: rows of partitions that are not replaced: {strange}"
-            self._connection.execute(f'DELETE FROM {stored} WHERE list_contains(?, "{by}")', [list(values)])
+            self._execute(f'DELETE FROM {stored} WHERE list_contains(?, "{by}")', [list(values)])
         columns = ", ".join(f'"{column}"' for column in names_in(table))
-        self._connection.execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
+        self._execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
         days = self.written.get(table.name) or set()
         self.written[table.name] = None if values is None else {*days, *values}
 
     def insert(self, name: str, select: str) -> None:
         """Add the rows of a query to a stored table, by the names of their columns."""
-        self._connection.execute(f"INSERT INTO stored_{name} BY NAME {select}")
+        self._execute(f"INSERT INTO stored_{name} BY NAME {select}")
 
     def write_warehouse(self, folder: Path) -> str:
         """Write all tables as a warehouse of Parquet files, each table in one file; returns its URI."""
@@ -167,7 +208,7 @@ class Duck:
             if self.rows(f"(SELECT 1 FROM stored_{name} LIMIT 1)"):
                 path = f"tables/{name}/1-0a1b2c3d/part-0.parquet"
                 (folder / path).parent.mkdir(parents=True)
-                self._connection.execute(f"COPY stored_{name} TO '{folder / path}'")
+                self._execute(f"COPY stored_{name} TO '{folder / path}'")
                 parts[name] = [DataFile(path, (folder / path).stat().st_size)]
         commit_manifest(open_folder(str(folder)), Manifest(1, self.load_id + 1, self.zone, "", parts))
         return str(folder)
@@ -175,12 +216,12 @@ class Duck:
     @contextmanager
     def harmed(self, sql: str) -> Iterator[None]:
         """Do some harm to the stored tables, and undo it in the end."""
-        self._connection.execute("BEGIN")
+        self._execute("BEGIN")
         try:
-            self._connection.execute(sql)
+            self._execute(sql)
             yield
         finally:
-            self._connection.execute("ROLLBACK")
+            self._execute("ROLLBACK")
 
     def gold(self, name: str) -> list[dict[str, Any]]:
         """The rows of a gold table, by its key."""

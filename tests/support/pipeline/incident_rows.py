@@ -8,7 +8,8 @@ from namekeeper.pipeline.gold.plan import FOREVER
 from namekeeper.pipeline.gold.steps import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
-from tests.support.pipeline.duck import Duck
+from namekeeper.pipeline.table import names_in
+from tests.support.pipeline.duck import DuckQueries
 
 __all__ = ["NOW", "assert_incidents", "away", "groups", "held", "incidents_of", "session", "unwritable"]
 
@@ -55,17 +56,16 @@ def held(topic: str, name: str, end: int | None = None, cause: str | None = None
 
 def incidents_of(**rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The incidents that these rows of tables make, in the order of time."""
-    duck = Duck()
+    duck = DuckQueries()
     queries = ("incident_part", "topic_outage_cause", "new_incident")
     views = [view for view in gold_graph() if view.name in queries]
     duck.put("last_record_time", "namesrv string, up_to bigint", [("ns-1", NOW)])
     for name in {name for view in views for name in view.reads} - {"last_record_time", *queries}:
         table = GOLD.get(name) or FACTS[name]
-        duck._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM stored_{table.name}")
-        for row in rows.get(name, ()):
-            names = ", ".join(f'"{column}"' for column in row)
-            marks = ", ".join("?" for _ in row)
-            duck._connection.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", list(row.values()))
+        given = rows.get(name, ())
+        columns = names_in(table)
+        assert set().union(*given) <= set(columns)
+        duck.put(name, table.ddl, [tuple(map(row.get, columns)) for row in given])
     args = {
         "forever": FOREVER, "together_ms": TOGETHER_MS, "late_ms": LATE_MS, "memory_ms": MEMORY_MS,
         "mass_brokers": MASS_BROKERS,

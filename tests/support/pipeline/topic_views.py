@@ -1,7 +1,7 @@
 """How some name servers see a topic, and when the SQL says that they disagree about it."""
 
 from namekeeper.pipeline.gold.gold_graph import gold_graph
-from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.duck import DuckQueries
 
 __all__ = ["DRIFTS", "VIEWS", "drifts_of"]
 
@@ -31,7 +31,7 @@ def drifts_of(servers: list[str]) -> dict[str, Drifts]:
     Args:
         servers: Name servers that there are.
     """
-    duck = Duck()
+    duck = DuckQueries()
     duck.put(
         "registered_broker_name",
         "namesrv string, broker_name string, is_open boolean, valid_from bigint, valid_to bigint",

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from namekeeper.pipeline.gold.chains import runs_start_at
-from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.duck import DuckQueries
 from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
 
 SERVERS = 300
@@ -28,12 +28,12 @@ def test_the_history_is_the_same_as_if_every_row_of_checkpoints_were_looked_at(s
 
 @pytest.mark.parametrize(("count", "named"), [(0, 0), (1, 1), (64, 64), (65, 0)])
 def test_checkpoints_are_named_in_the_query_unless_they_are_many(count: int, named: int):
-    duck = Duck()
+    duck = DuckQueries()
     duck.put("checkpoint_run_start", "checkpoint bigint", [(number,) for number in range(count)])
     assert runs_start_at(duck).count("checkpoint = ") == named
 
 
 def test_without_a_checkpoint_no_row_of_one_is_read():
-    duck = Duck()
+    duck = DuckQueries()
     duck.put("checkpoint_run_start", "checkpoint bigint", [])
     assert runs_start_at(duck) == "false"
