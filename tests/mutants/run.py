@@ -126,7 +126,6 @@ def run_tests(
     environment = {
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "NAMEKEEPER_EXAMPLES": "40",
         "COLUMNS": "250",  # or why a test failed is cut off
         "HOME": str(sources.parent),
         "PYTHONPATH": os.pathsep.join((str(sources), str(ROOT))),

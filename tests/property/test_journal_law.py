@@ -16,7 +16,7 @@ from tests.property.journalled import JournalledServer, complete_checkpoints, un
 from tests.property.known import JournalOracle, held, read
 from tests.property.live_law import small_pieces
 
-EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "40"))
 LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 chances = st.randoms(use_true_random=True)
 
