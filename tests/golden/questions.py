@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -255,10 +255,15 @@ def stored_warehouse() -> ParquetReader:
     return reader
 
 
-def _table(name: str) -> str:
+@cache
+def _stored_tables() -> Duck:
     duck = Duck()
-    duck.read(stored_warehouse(), [name])
-    return table_text(duck.rows(f"stored_{name}"))
+    duck.read(stored_warehouse(), [*FACTS, *GOLD])
+    return duck
+
+
+def _table(name: str) -> str:
+    return table_text(_stored_tables().rows(f"stored_{name}"))
 
 
 def _replayed(file: Path) -> str:

@@ -21,7 +21,7 @@ from tests.unit.console.test_histories import Clock
 
 CLOCK = Clock(1)
 MUCH = 1 << 32
-SERVERS = 12
+SERVERS = 6
 RANGES = (120, 8)
 """Lists of journals, and of a warehouse, which takes ten times as long."""
 FEW_ROWS = 3
@@ -96,7 +96,7 @@ def whole(journals: HistorySource) -> Console:
     return Console(journals)
 
 
-@pytest.fixture(params=["journal", "warehouse"])
+@pytest.fixture
 def past(request: pytest.FixtureRequest, journals: HistorySource, namesrvs: list[str]) -> HistorySource:
     if request.param == "journal":
         return journals
@@ -149,7 +149,16 @@ def queries(whole: Console, rng: random.Random, count: int) -> Iterator[dict[str
         }
 
 
-@pytest.mark.parametrize("room", [MUCH, 60_000])
+@pytest.mark.parametrize(
+    ("past", "room"),
+    [
+        ("journal", MUCH),
+        ("journal", 60_000),
+        ("warehouse", 60_000),
+        pytest.param("warehouse", MUCH, marks=pytest.mark.long),
+    ],
+    indirect=["past"],
+)
 def test_each_list_of_changes_is_that_of_a_memory_without_a_limit(
     whole: Console, past: HistorySource, room: int
 ):
@@ -185,6 +194,7 @@ def names_of(console: Console, rng: random.Random) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.parametrize("past", ["journal", "warehouse"], indirect=True)
 def test_the_life_of_a_topic_or_a_broker_is_that_of_a_memory_without_a_limit(
     whole: Console, past: HistorySource
 ):

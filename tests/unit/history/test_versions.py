@@ -40,7 +40,7 @@ def versions_of(journal) -> History:
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_at_any_instant_it_has_the_rows_of_a_replay(chance):
     """Whatever the clock did, and whatever was lost."""
     journal = random_history(chance, 40, clock_jumps=True)
@@ -62,7 +62,7 @@ def test_at_any_instant_it_has_the_rows_of_a_replay(chance):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_its_periods_say_what_is_known(chance):
     journal = random_history(chance, 40, clock_jumps=True)
     versions = versions_of(journal)
@@ -126,7 +126,7 @@ def test_the_names_that_there_were():
 
 
 @given(st.randoms(use_true_random=True), st.integers(1, 12))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_with_a_limit_it_has_the_same_rows_from_a_later_time_on(chance, share):
     """Whatever the clock did, and whatever was lost."""
     journal = random_history(chance, 40, clock_jumps=True)
@@ -177,7 +177,7 @@ def begun(limit: int | None, *steps: Changed) -> History:
 
 
 MIB = 1024 * 1024
-NAMES = [f"Topic{number:06}" for number in range(2_000)]
+NAMES = [f"Topic{number:06}" for number in range(1_000)]
 
 
 def held_bytes(work: Callable[[], History]) -> tuple[History, int]:
@@ -199,7 +199,7 @@ def switched(limit: int) -> History:
 
 def new_each_time(limit: int) -> History:
     versions = begun(limit)
-    for seq in range(2, 102, 2):
+    for seq in range(2, 62, 2):
         names = [f"{seq:06}{name:0>400}" for name in NAMES[:500]]
         versions.take(topic_step(seq, 6, names))
         versions.take(
@@ -210,13 +210,13 @@ def new_each_time(limit: int) -> History:
 
 def mapped(limit: int) -> History:
     versions = begun(limit)
-    for seq in range(2, 302):
+    for seq in range(2, 152):
         text = msgspec.Raw(b'{"x":"' + b"%06d" % seq * 10_000 + b'"}')
         versions.take(Changed(1, seq, seq, [TopicMapping(topic="T", broker_name="b", mapping=text)]))
     return versions
 
 
-LAST_KV = 10_000
+LAST_KV = 5_000
 
 
 def configured(limit: int) -> History:
@@ -229,7 +229,7 @@ def configured(limit: int) -> History:
 @pytest.mark.parametrize("work", [switched, new_each_time, mapped, configured])
 def test_what_it_takes_is_bounded_and_the_newest_is_known(work):
     """44 permission changes of a broker with 100,000 topics took the console from 170 to 1,660 MiB."""
-    limit = 4 * MIB
+    limit = 2 * MIB
     versions, held = held_bytes(lambda: work(limit))
     assert held < 1.3 * limit
     assert versions.size <= limit
@@ -244,14 +244,14 @@ def come_and_gone(limit: int) -> History:
     """The history about a topic whose broker comes and goes."""
     versions = History("ns", "T", limit_bytes=limit)
     versions.take(CheckpointApplied(1, 1, 1, Rows()))
-    for seq in range(2, 10_000, 2):
+    for seq in range(2, 5_000, 2):
         versions.take(topic_step(seq, 6, ["T"]))
         versions.take(Changed(1, seq + 1, seq + 1, [TopicQueues(broker_name="b", rows=[("T",)])]))
     return versions
 
 
 def test_a_history_about_a_name_keeps_no_version_that_was_dropped():
-    limit = MIB
+    limit = MIB // 2
     versions, held = held_bytes(lambda: come_and_gone(limit))
     assert held < 1.3 * limit
     since = [period.since.at for _, period in versions.valid_periods()]
@@ -274,7 +274,7 @@ def test_rows_of_the_present_stay_although_they_are_more_than_the_limit():
 
 
 def test_kv_entries_are_the_same_after_older_ones_were_dropped():
-    versions = configured(4 * MIB)
+    versions = configured(MIB)
     first = versions.knows_from
     assert versions.kv_at(first, "N")["k"] == f"{first}"
     assert versions.kv_at(LAST_KV, "N") == {**dict.fromkeys(NAMES, "v"), "k": f"{LAST_KV}"}

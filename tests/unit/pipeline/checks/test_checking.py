@@ -62,7 +62,6 @@ def test_tables_that_were_made_keep_their_rules(made: Duck):
 def test_what_breaks_a_rule_is_found(made: Duck, name: str, harm: str):
     with made.harmed(harm):
         assert name in broken(run_checks(made))
-    assert broken(run_checks(made)) == set()
 
 
 @pytest.mark.parametrize(

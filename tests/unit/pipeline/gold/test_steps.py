@@ -87,7 +87,7 @@ def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: i
 
 
 def test_it_does_not_matter_when_a_step_is_done_that_others_do_not_wait_for():
-    some = histories(3, 10)
+    some = histories(4, 4)
     late, soon = Duck(), Duck(soon=True)
     for duck in (late, soon):
         make_gold(duck, duck.load(records_of(some)))
@@ -101,7 +101,9 @@ def gold_in_one_block() -> Mapping[str, list[dict[str, Any]]]:
     return gold_of(duck)
 
 
-@pytest.mark.parametrize("block_records", [1, pytest.param(5, marks=pytest.mark.long), 40])
+@pytest.mark.parametrize(
+    "block_records", [1, *(pytest.param(each, marks=pytest.mark.long) for each in (5, 40))]
+)
 def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int, gold_in_one_block):
     found = Duck()
     for batch in arrivals(histories(4, 10), random.Random(block_records), runs=3):
