@@ -22,6 +22,14 @@ TESTED_ELSEWHERE = {
         "protocols; who decides what is dropped has the tests",
         "tests/unit/processor/test_forgetting.py",
     ),
+    "common/expected.py": ("values; what they make true is a law", "tests/property/test_incidents_law.py"),
+    "answers/incidents/causes.py": (
+        "a step of the table; all of them are its law",
+        "tests/property/test_incidents_law.py",
+    ),
+    "answers/incidents/deletions.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
+    "answers/incidents/facts.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
+    "answers/incidents/states.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
     "pipeline/answers/spark_tables.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/gold/build.py": (
         "the steps on Spark; the steps themselves have theirs",

@@ -1,13 +1,12 @@
 """Answers as text and as JSON; text has times in the reader's zone and in UTC."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from namekeeper.answers.times import Zone, shown, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown, shown_window
 from namekeeper.answers.verdict import Explanation
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.journal.reading.coverage import Knowledge
@@ -122,7 +121,7 @@ _KNOWLEDGE = {
 
 
 def _with_iso(value: dict[str, Any]) -> dict[str, Any]:
-    times = {f"{name}_iso": _iso(value[name]) for name in _TIMES if value.get(name) is not None}
+    times = {f"{name}_iso": iso_text(value[name]) for name in _TIMES if value.get(name) is not None}
     facts = [_with_iso(fact) for fact in value.get("facts", ())]
     if value.get("until", 0) is None:
         del value["until"]
@@ -132,10 +131,6 @@ def _with_iso(value: dict[str, Any]) -> dict[str, Any]:
 
 
 _TIMES = ("at", "until", "knows_up_to")
-
-
-def _iso(ms: int) -> str:
-    return shown(ms, UTC).removesuffix(" UTC").replace(" ", "T") + "Z"
 
 
 def _text(value: object) -> str:

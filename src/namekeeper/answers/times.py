@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from namekeeper.common.durations import parse_duration_ms
 from namekeeper.errors import ConfigError
 
-__all__ = ["LATEST_MS", "LONGEST_TEXT", "Zone", "instant_of", "shown", "shown_window", "zone_of"]
+__all__ = ["LATEST_MS", "LONGEST_TEXT", "Zone", "instant_of", "iso_text", "shown", "shown_window", "zone_of"]
 
 Zone = tzinfo | None
 """None is the zone of the system."""
@@ -95,6 +95,11 @@ def shown(ms: int, zone: Zone) -> str:
         return f"{utc:%Y-%m-%d} {_clock(utc)} UTC"
     in_utc = _clock(utc) if same_day else f"{utc:%Y-%m-%d} {_clock(utc)}"
     return f"{local:%Y-%m-%d} {_clock(local)} {_zone_name(local)} ({in_utc}Z)"
+
+
+def iso_text(ms: int) -> str:
+    """A time in UTC as ISO 8601: `2026-01-31T03:12:00.250Z`."""
+    return shown(ms, UTC).removesuffix(" UTC").replace(" ", "T") + "Z"
 
 
 def shown_window(ms: int, window_ms: int, zone: Zone) -> str:

@@ -40,6 +40,7 @@ COMMANDS: Commands = {
     "past": ("commands.past:past", "A read-only name server with the tables of a time."),
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "sql": ("commands.sql:sql", "Ask a warehouse your own question, without Spark."),
+    "incidents": ("commands.incidents:incidents_command", "What is wrong now, and what was lately."),
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),

@@ -30,8 +30,10 @@ __all__ = [
     "EXIT_NO_SUCH_NAME",
     "history_options",
     "history_source_options",
+    "journal_source_options",
     "shown_reading",
     "take_instant",
+    "take_journals",
     "take_sender",
     "take_source",
     "take_zone",
@@ -83,6 +85,15 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     function = click.option("--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made.")(
         function
     )
+    return _journal_options(function)
+
+
+def journal_source_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for the journals, the zone and JSON."""
+    return _journal_options(zone_option(_with_sender_options(json_option()(function))))
+
+
+def _journal_options(function: Callable[..., None]) -> Callable[..., None]:
     function = click.option(
         "-c", "--config-file", "config_files", multiple=True, metavar="FILE", callback=_note,
         expose_value=False, help="Properties file of a name server on this host, to find its journal.",
@@ -175,15 +186,26 @@ def take_source(
             "give either --warehouse URI, or journals by --journal DIR, -c FILE, -n or --http HOST:PORT"
         )
     if warehouse is None:
-        here, others = journals_here(addresses, take_sender())
-        found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
-        if config_files or not found:
-            here, others = journals_by_default(config_files, take_sender)
-            found += [*here, *_remote_journals((), others)]
-        return JournalAnswers(found, namesrv, back_ms=back_ms, progress=progress)
+        return JournalAnswers(take_journals(journals), namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseAnswers
 
     return WarehouseAnswers(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
+
+
+def take_journals(journals: Sequence[str]) -> list[str | FoundJournal]:
+    """The folders of the journals that the options name, by default of those of this host.
+
+    Raises:
+        NamekeeperError: one can't be used; the message says what to do.
+    """
+    meta = click.get_current_context().meta
+    config_files: tuple[str, ...] = meta.get(_CONFIG_FILES, ())
+    here, others = journals_here(meta.get(_ADDRESSES, ()), take_sender())
+    found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(meta.get(_PAGES, ()), others)]
+    if config_files or not found:
+        here, others = journals_by_default(config_files, take_sender)
+        found += [*here, *_remote_journals((), others)]
+    return found
 
 
 def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[FoundJournal]:

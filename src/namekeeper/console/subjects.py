@@ -6,8 +6,9 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from namekeeper.common.writable import is_writable
-from namekeeper.history.history import History, PeriodState
+from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, Key, LiveKey, Row, TopicKey, names_of
+from namekeeper.history.timeline import PeriodState
 from namekeeper.journal.contract.record import BrokerGroup, BrokerLive, TopicQueuesRow
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.pipeline.report.plots import Kind

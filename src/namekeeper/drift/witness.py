@@ -11,8 +11,9 @@ from functools import cached_property
 from msgspec import Struct
 
 from namekeeper.common.namesrv_clusters import SHARED_MS
-from namekeeper.history.history import History, PeriodState
+from namekeeper.history.history import History
 from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, KvKey, LiveKey, TopicKey, What
+from namekeeper.history.timeline import PeriodState
 from namekeeper.journal.reading.coverage import Boot
 from namekeeper.observe.questions import AskRoute
 from namekeeper.observe.schedule import Rates, cost_us

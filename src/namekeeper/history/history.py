@@ -5,7 +5,6 @@ Its memory may have a limit. Then the oldest changes are dropped, and the histor
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, structs
@@ -30,6 +29,7 @@ from namekeeper.history.rows import (
     order_of,
     rows_in,
 )
+from namekeeper.history.timeline import PeriodState, StateTimeline
 from namekeeper.history.versions import ABOUT_ROWS, Versions
 from namekeeper.journal.contract.record import (
     Access,
@@ -54,7 +54,6 @@ __all__ = [
     "RESTART_SEEN",
     "STARTED_WITH",
     "History",
-    "PeriodState",
     "StatePeriod",
 ]
 
@@ -71,14 +70,6 @@ _KINDS: tuple[type[AnyKey], ...] = (
 )  # fmt: skip
 """Order of new rows in a change that a checkpoint shows."""
 _ALWAYS, _NEVER = -1, 2**63
-
-
-class PeriodState(StrEnum):
-    """The state of a name server in a period."""
-
-    UP = "up"
-    UNKNOWN = "unknown"
-    STOPPED = "stopped"
 
 
 class StatePeriod(Struct, frozen=True):
@@ -105,6 +96,7 @@ class History(Versions):
         self.namesrv = namesrv
         self.about = about
         self.coverage = Coverage()
+        self.timeline = StateTimeline(self.coverage)
         self.activity: list[Access | UnknownTopicMinute] = []
         """Records of access checks and of failed lookups, as far as they were read."""
         self._number = 0
@@ -121,6 +113,7 @@ class History(Versions):
         self.coverage.take(step)
         self.correct_times(step.ts)
         self._number += 1
+        self.timeline.take(step, self._number)
         match step:
             case Seen():
                 self._see(step)
@@ -140,6 +133,8 @@ class History(Versions):
         """Follow a step without its rows: only the coverage and the corrected times change."""
         self.coverage.take(step)
         self.correct_times(step.ts)
+        self._number += 1
+        self.timeline.take(step, self._number)
 
     def extend(self, until: int | None) -> None:
         """Note until when the last state is valid without further records; None: not longer."""
@@ -195,7 +190,8 @@ class History(Versions):
                 state is known at some time.
         """
         found = History(self.namesrv, earlier.about)
-        found.coverage, found._known_until = self.coverage, self._known_until
+        found.coverage, found.timeline = self.coverage, self.timeline
+        found._known_until = self._known_until
         first, begin = self.coverage.knows_from, earlier.knows_from
         if first is not None and begin is not None and begin > first:
             found.dropped = HistoryEvent(begin, self.namesrv, What.CORRECTED)

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from namekeeper.pipeline.gold.steps import MEMORY_MS, make_gold
+from namekeeper.common.expected import MEMORY_MS
+from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.pipeline.duck import Duck
 from tests.unit.answers.story import Story
 

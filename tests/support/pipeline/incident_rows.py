@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from namekeeper.common.expected import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS
 from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.plan import FOREVER
-from namekeeper.pipeline.gold.steps import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import names_in

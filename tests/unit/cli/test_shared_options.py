@@ -152,7 +152,7 @@ def words_of(tmp_path, monkeypatch) -> dict[tuple[str, ...], list[str]]:
     journal = ["--journal", folder]
     return {
         ("why",): ["T", *journal], ("route-at",): ["T", *journal], ("history",): journal,
-        ("audit",): journal, ("drift",): journal, ("past",): journal, ("journal", "replay"): [folder],
+        ("audit",): journal, ("drift",): journal, ("incidents",): journal, ("past",): journal, ("journal", "replay"): [folder],
         ("undo",): journal, ("report",): ["drift", "--warehouse", "w"],
     }  # fmt: skip
 

@@ -10,8 +10,9 @@ from namekeeper.answers.route import route_at
 from namekeeper.console.broker_sessions import broker_sessions
 from namekeeper.console.histories import Histories
 from namekeeper.console.warehouse_history import warehouse_history
-from namekeeper.history.history import History, PeriodState
+from namekeeper.history.history import History
 from namekeeper.history.rows import FilterKey, GroupKey, LiveKey, MappingKey, TopicKey
+from namekeeper.history.timeline import PeriodState
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.pipeline.answers.queries import Answer, AnswerTables
 from namekeeper.pipeline.errors import WarehouseError

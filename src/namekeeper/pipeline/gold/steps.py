@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
+from namekeeper.common.expected import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS, WITNESS_AFTER_MS
 from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
 from namekeeper.pipeline.gold.chains import make_chain
 from namekeeper.pipeline.gold.engine import Engine
@@ -35,27 +36,14 @@ from namekeeper.pipeline.gold.tables import GOLD, INCIDENT, KNOWN_SPAN
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import names_in
 
-__all__ = ["MEMORY_MS", "find_clusters", "make_gold"]
+__all__ = ["find_clusters", "make_gold"]
 
-MEMORY_MS = 7 * DAY_MS
-"""How long a cluster, broker or topic is expected after its last registration ended (docs/decisions/0012)."""
-WITNESS_AFTER_MS = 120_000
-"""Time after its start in which a name server has heard every live broker: Java expires the others by
-then."""
 SHORTEST_DRIFT_MS = 5_000
 """Shorter differences are propagation (docs/decisions/0012)."""
 BLOCK_RECORDS = 512
 """Size of a block of seq numbers (docs/decisions/0009)."""
 LEAST_SAMPLES = 5
 """Least number of registrations that gives the offset of a clock."""
-TOGETHER_MS = 30_000
-"""Failures that begin within this time are one incident: silent brokers expire at times that differ by
-this."""
-LATE_MS = 150_000
-"""Within this time a name server finds out that a broker is gone: a silent one expires after 120 s, and the
-scan comes every 10 s."""
-MASS_BROKERS = 3
-"""Least number of brokers that go together in a mass disconnect."""
 LAG_LIMIT_MS = 120_000
 """A longer difference is not propagation but drift."""
 FRAME_LIMIT_BYTES = 16 * 1024 * 1024

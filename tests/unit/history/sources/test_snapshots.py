@@ -4,9 +4,10 @@ from msgspec import structs
 
 from namekeeper.admin.snapshot import NamesrvSnapshot
 from namekeeper.answers.route import route_at
-from namekeeper.history.history import History, PeriodState
+from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, LiveKey, TopicKey
 from namekeeper.history.sources.snapshots import LiveSteps
+from namekeeper.history.timeline import PeriodState
 from namekeeper.journal.reading.history import Changed, CheckpointApplied
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo

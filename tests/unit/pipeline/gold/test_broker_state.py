@@ -2,8 +2,9 @@
 
 import random
 
+from namekeeper.common.expected import MEMORY_MS
 from namekeeper.pipeline.gold.plan import DAY_MS
-from namekeeper.pipeline.gold.steps import MEMORY_MS, make_gold
+from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.history.histories import HOUR, MARCH, READ, WRITE, Broker, History, NameServer
 from tests.support.pipeline.duck import Duck
 

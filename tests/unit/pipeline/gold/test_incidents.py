@@ -2,9 +2,10 @@
 
 import pytest
 
+from namekeeper.common.expected import LATE_MS, TOGETHER_MS
 from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.warehouse import open_warehouse
-from namekeeper.pipeline.gold.steps import LATE_MS, TOGETHER_MS, make_gold
+from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.report.query import ReportQuery, collect_report
 from tests.support.history.histories import histories
 from tests.support.pipeline.duck import Duck

@@ -1,0 +1,208 @@
+"""Failures, as the rows that broke show them: gold's `incident_part`, without disagreements.
+
+Those of one kind that began at nearly the same time in a cluster are one incident. Each time that a name
+server is down is one of its own.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from namekeeper.answers.incidents.facts import FOREVER, NamesrvFacts, RegistrationPeriod
+from namekeeper.answers.incidents.states import BrokerKey, BrokerOutage
+from namekeeper.common.expected import TOGETHER_MS
+from namekeeper.history.timeline import PeriodState
+from namekeeper.route.events import Cause
+
+__all__ = ["IncidentId", "IncidentKind", "IncidentPart", "Way", "failures", "islands"]
+
+T = TypeVar("T")
+
+
+class IncidentKind(StrEnum):
+    """The values of column `kind`, but drift."""
+
+    BROKER_AWAY = "broker_away"
+    MASS_DISCONNECT = "mass_disconnect"
+    BROKER_UNREGISTERED = "broker_unregistered"
+    PERMISSION_WIPED = "permission_wiped"
+    TOPIC_UNWRITABLE = "topic_unwritable"
+    TOPIC_DELETED = "topic_deleted"
+    NAME_SERVER_DOWN = "name_server_down"
+
+
+class Way(StrEnum):
+    """The thing that a failure takes from topics."""
+
+    SESSION = "session"
+    PERMISSION = "permission"
+    NAME_SERVER = "name server"
+
+
+class IncidentId(NamedTuple):
+    """Names the incident that a failure is a part of."""
+
+    kind: IncidentKind
+    cluster: str | None
+    of_subject: str
+    island: int
+
+
+class IncidentPart(Struct):
+    """One row that broke."""
+
+    kind: IncidentKind
+    cluster: str | None
+    of_subject: str
+    """Only failures with the same one are one incident."""
+    way: Way
+    who: str
+    """Name of the session of a broker, of the broker name with a permission, or of the name server."""
+    subject: str
+    since: int
+    to: int
+    cause: str | None = None
+    peer: str | None = None
+    broker_name: str | None = None
+    broker: str | None = None
+    namesrv: str | None = None
+    is_forgotten: bool = False
+    closed_by: str | None = None
+    window_ms: int | None = None
+    island: int = 0
+
+    @property
+    def id(self) -> IncidentId:
+        """The incident that it is a part of."""
+        return IncidentId(self.kind, self.cluster, self.of_subject, self.island)
+
+
+def failures(
+    every: Sequence[NamesrvFacts],
+    outages: Iterable[BrokerOutage],
+    last_cluster: Mapping[str, str],
+    horizon: int,
+) -> list[IncidentPart]:
+    """All failures, with the incidents that they are parts of.
+
+    Args:
+        every: of all name servers.
+        outages: of all brokers.
+        last_cluster: broker name -> cluster name.
+        horizon: the last instant that is known, wall ms.
+    """
+    found = [
+        *_of_brokers(every, outages, horizon),
+        *_of_permissions(every, last_cluster),
+        *_of_name_servers(every),
+    ]
+
+    def key(one: IncidentPart) -> Hashable:
+        return one.kind, one.cluster, one.of_subject
+
+    for one, island in islands(found, key, lambda one: (one.since, one.subject)):
+        one.island = island
+    for number, one in enumerate(one for one in found if one.kind is IncidentKind.NAME_SERVER_DOWN):
+        one.island = number
+    return found
+
+
+def islands(
+    rows: Iterable[T], key: Callable[[T], Hashable], order: Callable[[T], tuple[int, str]]
+) -> Iterator[tuple[T, int]]:
+    """Rows with the number of their island, among those with the same key.
+
+    Args:
+        rows: in any order.
+        key: rows with different keys are in different islands.
+        order: begins with the time at which a row began, wall ms. Rows that began soon after each other are
+            in one island.
+    """
+    of_key: dict[Hashable, list[T]] = defaultdict(list)
+    for row in rows:
+        of_key[key(row)].append(row)
+    for some in of_key.values():
+        island, last = 0, None
+        for row in sorted(some, key=order):
+            at, _ = order(row)
+            island += last is None or at - last > TOGETHER_MS
+            last = at
+            yield row, island
+
+
+class _End(Struct):
+    """How the registrations of a broker ended at an instant."""
+
+    causes: set[str]
+    peers: set[str]
+    closers: set[str]
+    windows: set[int]
+
+
+def _of_brokers(
+    every: Sequence[NamesrvFacts], outages: Iterable[BrokerOutage], horizon: int
+) -> Iterator[IncidentPart]:
+    ends: dict[tuple[BrokerKey, int], _End] = {}
+    for session in (each for facts in every for each in facts.sessions):
+        if session.row.ended_by in {"gone", "changed"}:
+            _add_end(ends, session)
+    for outage in outages:
+        key = outage.key
+        end = ends.get((key, outage.since))
+        broker = f"{key.broker_name} {key.broker_id}"
+        yield IncidentPart(
+            IncidentKind.BROKER_UNREGISTERED if outage.is_unregistered else IncidentKind.BROKER_AWAY,
+            key.cluster, "", Way.SESSION, broker, key.broker_name, outage.since, outage.until,
+            cause=None if end is None else min(end.causes, default=None),
+            peer=None if end is None else min(end.peers, default=None),
+            broker_name=key.broker_name, broker=broker,
+            is_forgotten=outage.is_last and outage.until < horizon,
+            closed_by=None if end is None else min(end.closers, default=None),
+            window_ms=None if end is None else max(end.windows, default=None),
+        )  # fmt: skip
+
+
+def _add_end(ends: dict[tuple[BrokerKey, int], _End], session: RegistrationPeriod) -> None:
+    key = BrokerKey(session.cluster, session.broker_name, session.broker_id)
+    end = ends.setdefault((key, session.row.to), _End(set(), set(), set(), set()))
+    end.causes.add(session.reason or session.row.ended_by or "")
+    if session.row.to_peer is not None:
+        end.peers.add(session.row.to_peer)
+    if session.closed_by is not None:
+        end.closers.add(session.closed_by)
+    if session.row.to_window_ms is not None:
+        end.windows.add(session.row.to_window_ms)
+
+
+def _of_permissions(every: Sequence[NamesrvFacts], last_cluster: Mapping[str, str]) -> Iterator[IncidentPart]:
+    found: dict[tuple[str, str, int], IncidentPart] = {}
+    for row, name in ((each.row, each.broker_name) for facts in every for each in facts.topics):
+        if row.cause != Cause.WIPE_WRITE_PERM:
+            continue
+        one = found.setdefault(
+            (row.namesrv, name, row.since),
+            IncidentPart(
+                IncidentKind.PERMISSION_WIPED, last_cluster.get(name), "", Way.PERMISSION, name, name,
+                row.since, row.to, cause=row.cause, peer=row.peer, broker_name=name, broker=name,
+                namesrv=row.namesrv, window_ms=row.window_ms,
+            ),
+        )  # fmt: skip
+        one.to = max(one.to, row.to)
+        one.peer = min(filter(None, (one.peer, row.peer)), default=None)
+        one.window_ms = max(filter(None, (one.window_ms, row.window_ms)), default=None)
+    yield from found.values()
+
+
+def _of_name_servers(every: Sequence[NamesrvFacts]) -> Iterator[IncidentPart]:
+    for facts in every:
+        for period in facts.timeline:
+            if period.state is PeriodState.STOPPED or period.is_crash:
+                yield IncidentPart(
+                    IncidentKind.NAME_SERVER_DOWN, None, facts.namesrv, Way.NAME_SERVER, facts.namesrv,
+                    facts.namesrv, period.since, FOREVER if period.until is None else period.until,
+                    cause="stopped" if period.state is PeriodState.STOPPED else "no_stop",
+                    namesrv=facts.namesrv,
+                )  # fmt: skip

@@ -1,0 +1,328 @@
+"""Incidents: failures with their time, cause and cost, as gold's table `incident` has them.
+
+A topic that could not be written to belongs to the cost of the failure that took its last row to write to. A
+topic without such a failure is an incident of its own. So are deleted topics that clients go on asking for.
+
+Where a checkpoint and a loss have one effective time, gold says that the checkpoint ended the rows. Here it
+is the loss.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from namekeeper.answers.incidents.causes import ExplainedOutage, explained_outages
+from namekeeper.answers.incidents.deletions import Deletion, asked_deletions
+from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod, facts_of
+from namekeeper.answers.incidents.failures import IncidentId, IncidentKind, IncidentPart, failures, islands
+from namekeeper.answers.incidents.states import broker_outages, topic_outages
+from namekeeper.common.expected import MASS_BROKERS, TOGETHER_MS
+from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.history.history import History
+from namekeeper.history.rows import LiveKey
+from namekeeper.journal.contract.record import UnknownTopicMinute
+
+__all__ = ["FoundIncident", "incidents", "incidents_of_cluster"]
+
+_MINUTE_MS = 60_000
+
+
+class FoundIncident(Struct, kw_only=True):
+    """Something that was wrong, and its cost."""
+
+    kind: IncidentKind
+    cluster: str | None
+    """Cluster name; None for a name server."""
+    subject: str
+    """The broker name, topic or name server; the first of several by name."""
+    from_ts: int
+    """Wall ms."""
+    to_ts: int | None
+    """Wall ms; None: it is open."""
+    cause: str | None
+    peer: str | None
+    brokers: int
+    broker_names: list[str]
+    topics: int
+    """How many topics could not be written to."""
+    first_topic: str | None
+    name_servers: list[str]
+    """Name servers with the rows that broke; empty: it is not about any."""
+    lookups: int = 0
+    """Lookups of these topics that found no route meanwhile."""
+    languages: list[str] = []
+    is_forgotten: bool = False
+    """Whether it ended because nobody expected the broker any more."""
+    topic_ms: int = 0
+    """Time in which topics could not be written to, added up over them."""
+    closed_by: str | None = None
+    from_window_ms: int | None = None
+    """The start was up to this long before `from_ts`; None: exactly then."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it had not ended at the last instant that is known."""
+        return self.to_ts is None
+
+
+class _TopicCost(Struct):
+    """The cost of an incident for one topic."""
+
+    topic: str
+    since: int
+    to: int
+    is_lost: bool = True
+
+
+_Costs = dict[IncidentId, list[_TopicCost]]
+_Minutes = dict[str, list[tuple[str, UnknownTopicMinute]]]
+"""Topic -> name server and lookups without a route."""
+
+
+def incidents(histories: Iterable[History], topics: Collection[str] | None = None) -> list[FoundIncident]:
+    """The incidents of any name servers, in order of their time.
+
+    Args:
+        histories: one for each name server. Only name servers that share brokers are looked at together.
+        topics: those that incidents may be about, see `lost_topics`; None: all.
+    """
+    of_each = {history.namesrv: history for history in histories}
+    addrs = {namesrv: set(_recent_addrs(history)) for namesrv, history in of_each.items()}
+    clusters = dict.fromkeys(namesrv_clusters(addrs).values())
+    found = [
+        each
+        for cluster in clusters
+        for each in incidents_of_cluster([of_each[namesrv] for namesrv in sorted(cluster)], topics)
+    ]
+    return sorted(found, key=_in_order)
+
+
+def incidents_of_cluster(
+    histories: Iterable[History], topics: Collection[str] | None = None
+) -> list[FoundIncident]:
+    """The incidents of one cluster of name servers, in order of their time.
+
+    Args:
+        histories: one for each name server.
+        topics: see `incidents`.
+    """
+    every = [facts for history in histories if (facts := facts_of(history, topics)) is not None]
+    return sorted(_incidents_of(every), key=_in_order) if every else []
+
+
+def _in_order(each: FoundIncident) -> tuple[int, str, str, str]:
+    return each.from_ts, each.kind, each.cluster or "", each.subject
+
+
+def _recent_addrs(history: History) -> Iterator[str]:
+    """Addresses of the brokers that a name server had not long before its last record."""
+    last = history.knows_up_to or 0
+    for key in history.keys(LiveKey):
+        until = history.versions(key)[-1].valid_to
+        if until is None or last < until + SHARED_MS:
+            yield key.broker_addr
+
+
+def _incidents_of(every: Sequence[NamesrvFacts]) -> Iterator[FoundIncident]:
+    """The incidents of one cluster of name servers, without order."""
+    horizon = max(facts.up_to for facts in every)
+    least_cluster, last_cluster = _clusters_of_names(every)
+    broken = failures(every, broker_outages(every, horizon), last_cluster, horizon)
+    outages = topic_outages(every, least_cluster, horizon)
+    explained = explained_outages(every, outages, broken, last_cluster)
+    costs: _Costs = defaultdict(list)
+    for each in explained:
+        if each.failure is not None:
+            costs[each.failure].append(_TopicCost(each.outage.topic, each.outage.since, each.outage.until))
+    minutes: _Minutes = defaultdict(list)
+    for facts in every:
+        for minute in (each for each in facts.minutes if each.topic):
+            minutes[minute.topic].append((facts.namesrv, minute))
+    found = [
+        *_of_failures(broken),
+        *_of_topics(every, explained, costs, horizon),
+        *_of_deletions(asked_deletions(every, minutes, last_cluster, horizon), costs),
+    ]
+    for id_, incident in found:
+        _add_cost(incident, costs.get(id_, ()), minutes, horizon)
+        if incident.to_ts is not None and incident.to_ts >= horizon:
+            incident.to_ts = None
+        yield incident
+
+
+def _clusters_of_names(every: Sequence[NamesrvFacts]) -> tuple[dict[str, str], dict[str, str]]:
+    """The cluster of each broker name: the first by name, which gold's states have, and the last in time."""
+    least: dict[str, str] = {}
+    last: dict[str, tuple[int, str]] = {}
+    for name, cluster, since in (group for facts in every for group in facts.groups):
+        least[name] = min(cluster, least.get(name, cluster))
+        last[name] = max((since, cluster), last.get(name, (since, cluster)))
+    return least, {name: cluster for name, (_, cluster) in last.items()}
+
+
+_Found = Iterator[tuple[IncidentId, FoundIncident]]
+
+
+def _of_failures(broken: Iterable[IncidentPart]) -> _Found:
+    of_id: dict[IncidentId, list[IncidentPart]] = defaultdict(list)
+    for each in broken:
+        of_id[each.id].append(each)
+    for id_, parts in of_id.items():
+        brokers = {each.broker for each in parts if each.broker is not None}
+        is_mass = id_.kind is IncidentKind.BROKER_AWAY and len(brokers) >= MASS_BROKERS
+        since = min(each.since for each in parts)
+        yield (
+            id_,
+            FoundIncident(
+                kind=IncidentKind.MASS_DISCONNECT if is_mass else id_.kind,
+                cluster=id_.cluster,
+                subject=min(each.subject for each in parts),
+                from_ts=since,
+                to_ts=max(each.to for each in parts),
+                cause=_least(each.cause for each in parts),
+                peer=_least(each.peer for each in parts),
+                brokers=len(brokers),
+                broker_names=_sorted(each.broker_name for each in parts),
+                topics=0,
+                first_topic=None,
+                name_servers=_sorted(each.namesrv for each in parts),
+                is_forgotten=any(each.is_forgotten for each in parts),
+                closed_by=_least(each.closed_by for each in parts if each.cause == "channel_closed"),
+                from_window_ms=_window(since, ((each.since, each.window_ms) for each in parts)),
+            ),
+        )
+
+
+def _of_topics(
+    every: Sequence[NamesrvFacts], explained: Iterable[ExplainedOutage], costs: _Costs, horizon: int
+) -> _Found:
+    """Topics of which only the row changed."""
+    # A slave that registers before its master brings topics that can't be written to for a moment.
+    changed = [
+        each
+        for each in explained
+        if each.failure is None
+        and (
+            each.was_writable
+            or each.outage.until - each.outage.since > TOGETHER_MS
+            or each.outage.until >= horizon
+        )
+    ]
+    of_id: dict[IncidentId, list[ExplainedOutage]] = defaultdict(list)
+    for each, island in islands(changed, _changed_key, _changed_order):
+        id_ = IncidentId(IncidentKind.TOPIC_UNWRITABLE, each.outage.cluster, each.cause or "", island)
+        of_id[id_].append(each)
+        costs[id_].append(_TopicCost(each.outage.topic, each.outage.since, each.outage.until))
+    rows: dict[str, list[TopicPeriod]] = defaultdict(list)
+    wanted = {each.outage.topic for each in changed}
+    for period in (period for facts in every for period in facts.topics if period.topic in wanted):
+        rows[period.topic].append(period)
+    for id_, some in of_id.items():
+        since = min(each.outage.since for each in some)
+        yield (
+            id_,
+            FoundIncident(
+                kind=id_.kind,
+                cluster=id_.cluster,
+                subject=min(each.outage.topic for each in some),
+                from_ts=since,
+                to_ts=max(each.outage.until for each in some),
+                cause=_least(each.cause for each in some),
+                peer=_least(each.peer for each in some),
+                brokers=len({each.broker_name for each in some} - {None}),
+                broker_names=_sorted(each.broker_name for each in some),
+                topics=0,
+                first_topic=None,
+                name_servers=_sorted(name for each in some for name in _changed_at(each, rows)),
+                from_window_ms=_window(since, ((each.outage.since, each.window_ms) for each in some)),
+            ),
+        )
+
+
+def _changed_key(each: ExplainedOutage) -> tuple[str, str]:
+    return each.outage.cluster, each.cause or ""
+
+
+def _changed_order(each: ExplainedOutage) -> tuple[int, str]:
+    return each.outage.since, each.outage.topic
+
+
+def _changed_at(each: ExplainedOutage, rows: Mapping[str, Sequence[TopicPeriod]]) -> list[str | None]:
+    """The name servers with the same change, at some a moment before."""
+    since = each.outage.since
+    return [
+        period.row.namesrv
+        for period in rows[each.outage.topic]
+        if period.broker_name == each.broker_name
+        and period.row.to_cause is not None
+        and period.row.to_cause == each.cause
+        and since - TOGETHER_MS <= period.row.to <= since
+    ] or [each.namesrv]
+
+
+def _of_deletions(deletions: Iterable[Deletion], costs: _Costs) -> _Found:
+    of_id: dict[IncidentId, list[Deletion]] = defaultdict(list)
+    for each, island in islands(
+        deletions, lambda each: (each.cluster, each.cause or ""), lambda each: (each.since, each.topic)
+    ):
+        id_ = IncidentId(IncidentKind.TOPIC_DELETED, each.cluster, each.cause or "", island)
+        of_id[id_].append(each)
+        costs[id_].append(_TopicCost(each.topic, each.since, each.to, is_lost=False))
+    for id_, some in of_id.items():
+        since = min(each.since for each in some)
+        topics = {each.topic for each in some}
+        broker_names = sorted({name for each in some for name, _ in each.rows})
+        yield (
+            id_,
+            FoundIncident(
+                kind=id_.kind,
+                cluster=id_.cluster,
+                subject=min(topics),
+                from_ts=since,
+                to_ts=max(each.to for each in some),
+                cause=_least(each.cause for each in some),
+                peer=_least(each.peer for each in some),
+                brokers=len(broker_names),
+                broker_names=broker_names,
+                topics=len(topics),
+                first_topic=min(topics),
+                name_servers=sorted({namesrv for each in some for _, namesrv in each.rows}),
+                is_forgotten=any(each.is_forgotten for each in some),
+                from_window_ms=_window(since, ((each.since, each.window_ms) for each in some)),
+            ),
+        )
+
+
+def _add_cost(
+    incident: FoundIncident,
+    costs: Sequence[_TopicCost],
+    minutes: _Minutes,
+    horizon: int,
+) -> None:
+    lost = [each for each in costs if each.is_lost]
+    if lost:
+        incident.topics = len({each.topic for each in lost})
+        incident.first_topic = min(each.topic for each in lost)
+        incident.topic_ms = sum(min(each.to, horizon) - each.since for each in lost)
+    asked = {
+        (namesrv, minute.boot, minute.seq): minute
+        for each in costs
+        for namesrv, minute in minutes.get(each.topic, ())
+        if minute.minute + _MINUTE_MS > each.since and minute.minute < each.to
+    }
+    incident.lookups = sum(minute.count for minute in asked.values())
+    incident.languages = sorted({minute.language for minute in asked.values() if minute.language})
+
+
+def _least(values: Iterable[str | None]) -> str | None:
+    return min((each for each in values if each is not None), default=None)
+
+
+def _sorted(values: Iterable[str | None]) -> list[str]:
+    return sorted({each for each in values if each is not None})
+
+
+def _window(since: int, of_each: Iterable[tuple[int, int | None]]) -> int | None:
+    """How long before its start an incident may have begun."""
+    return since - min(at - (window_ms or 0) for at, window_ms in of_each) or None

@@ -1,0 +1,130 @@
+"""Incidents as text and as JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from namekeeper.answers.incidents.failures import IncidentKind
+from namekeeper.answers.incidents.incident import FoundIncident
+from namekeeper.answers.phrases import CLOSED_BY
+from namekeeper.answers.times import Zone, iso_text, shown, shown_window
+from namekeeper.common.counts import shown_count
+from namekeeper.common.durations import shown_duration
+from namekeeper.common.printable import printable
+
+__all__ = ["NAMES_SHOWN", "incident_line", "incident_value", "what", "why"]
+
+NAMES_SHOWN = 3
+"""Names of brokers or name servers in a line; the others are counted."""
+_CAUSES = {
+    "expired": "silent for too long",
+    "channel_closed": "connection closed",
+    "unregister_broker": "unregistered",
+    "replaced": "replaced by another address or name",
+    "stale_registration": "older registration refused",
+    "changed": "another registration took its place",
+    "checkpoint": "a checkpoint did not name it",
+    "unknown": "records were lost",
+    "observed": "",
+    "wipe_write_perm": "write permission wiped",
+    "add_write_perm": "write permission added",
+    "register_broker": "registered otherwise by its broker",
+    "register_topic": "registered by hand",
+    "delete_topic": "topic deleted",
+    "stopped": "stopped",
+    "no_stop": "ended without being stopped",
+}
+"""Cause -> text."""
+_ASKED = frozenset({"unregister_broker", "wipe_write_perm", "delete_topic", "register_topic"})
+"""Causes that are requests of somebody; for the others the peer is the broker itself."""
+
+
+def what(incident: FoundIncident) -> str:
+    """The kind of incident, and its subject."""
+    return _WHAT[incident.kind](incident, _some(incident.broker_names))
+
+
+def why(incident: FoundIncident) -> str:
+    """The cause of an incident, with the peer that asked for it; empty: not known."""
+    cause = incident.cause or ""
+    text = _CAUSES.get(cause, cause.replace("_", " "))
+    if incident.closed_by:
+        text = f"{text}: {CLOSED_BY.get(incident.closed_by, incident.closed_by)}"
+    return f"{text} by {incident.peer}" if incident.peer and cause in _ASKED else text
+
+
+def incident_line(incident: FoundIncident, now: int, zone: Zone) -> str:
+    """One line: what, since when, for how long, why, and what went along.
+
+    Args:
+        incident: one that is open, or over.
+        now: the last instant that is known, wall ms.
+        zone: the reader's.
+    """
+    begun = shown_window(incident.from_ts, incident.from_window_ms or 0, zone)
+    lasted = shown_duration((now if incident.to_ts is None else incident.to_ts) - incident.from_ts)
+    for_long = f"since {begun} ({lasted})"
+    if incident.to_ts is not None:
+        for_long = f"{begun} to {shown(incident.to_ts, zone)} ({lasted})"
+    if incident.is_forgotten:
+        for_long += ", then not expected any more"
+    parts = [what(incident), for_long, why(incident), cost(incident)]
+    return printable("  ".join(part for part in parts if part))
+
+
+def cost(incident: FoundIncident) -> str:
+    """The topics that went along, and the lookups of them in vain; empty: none."""
+    parts: list[str] = []
+    if incident.topics and incident.kind not in _OF_TOPICS:
+        others = f" and {incident.topics - 1:,} more" if incident.topics > 1 else ""
+        parts.append(f"without a queue to write to: {incident.first_topic}{others}")
+    if incident.lookups:
+        parts.append(f"{shown_count(incident.lookups, 'lookup')} in vain")
+    return ", ".join(parts)
+
+
+def incident_value(incident: FoundIncident) -> dict[str, Any]:
+    """An incident for JSON; each time in ms and as ISO 8601."""
+    value = structs.asdict(incident)
+    to_ts = incident.to_ts
+    return {
+        **value,
+        "is_open": incident.is_open,
+        "from": iso_text(incident.from_ts),
+        "to": None if to_ts is None else iso_text(to_ts),
+        "what": what(incident),
+        "why": why(incident),
+    }
+
+
+_OF_TOPICS = frozenset({IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED})
+"""Kinds whose topics are their subject."""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return f"{', '.join(names[:NAMES_SHOWN])}{more}"
+
+
+def _brokers(incident: FoundIncident, names: str, word: str) -> str:
+    is_told = incident.brokers == len(incident.broker_names)
+    return f"{names} {word}" + ("" if is_told else f" ({shown_count(incident.brokers, 'broker')})")
+
+
+def _topics(incident: FoundIncident) -> str:
+    others = f" and {incident.topics - 1:,} more" if incident.topics > 1 else ""
+    return f"{incident.first_topic or incident.subject}{others}"
+
+
+_WHAT: Mapping[IncidentKind, Callable[[FoundIncident, str], str]] = {
+    IncidentKind.BROKER_AWAY: lambda incident, names: _brokers(incident, names, "away"),
+    IncidentKind.MASS_DISCONNECT: lambda incident, names: (
+        f"{incident.brokers} brokers went together: {names}"
+    ),
+    IncidentKind.BROKER_UNREGISTERED: lambda incident, names: _brokers(incident, names, "unregistered"),
+    IncidentKind.PERMISSION_WIPED: lambda _, names: f"permission to write to {names} wiped",
+    IncidentKind.TOPIC_UNWRITABLE: lambda incident, _: f"{_topics(incident)} without a queue to write to",
+    IncidentKind.TOPIC_DELETED: lambda incident, _: f"{_topics(incident)} deleted, and clients ask for it",
+    IncidentKind.NAME_SERVER_DOWN: lambda incident, _: f"name server {incident.subject} down",
+}

@@ -1,0 +1,158 @@
+"""`namekeeper incidents`: what is wrong now, and what was wrong lately, out of journals."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from namekeeper.answers.incidents.incident import FoundIncident, incidents
+from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
+from namekeeper.answers.incidents.texts import incident_line, incident_value
+from namekeeper.answers.render import explain_knowledge, knows_up_to_text
+from namekeeper.answers.times import Zone, iso_text
+from namekeeper.cli.failure import failure_of
+from namekeeper.cli.history import (
+    AT_HELP,
+    EXIT_NOT_KNOWN,
+    journal_source_options,
+    shown_reading,
+    take_instant,
+    take_journals,
+    take_zone,
+)
+from namekeeper.cli.output import echo, note
+from namekeeper.cli.render import render_json
+from namekeeper.cli.sections import SectionedCommand
+from namekeeper.common.counts import shown_count
+from namekeeper.common.printable import printable
+from namekeeper.errors import NamekeeperError
+from namekeeper.history.rows import LiveKey
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.reader import FoundJournal, find_journals
+
+__all__ = ["EXIT_OPEN", "LINES_SHOWN", "incidents_command"]
+
+EXIT_OPEN = 1
+"""Exit status: something is wrong now."""
+LINES_SHOWN = 40
+"""By default so many incidents are shown of those that are open, and of those that are over."""
+
+
+@click.command("incidents", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--since", "since_text", default="1 day ago", show_default=True, metavar="TIME",
+    help=f"Also show incidents that were over after this time. {AT_HELP}",
+)  # fmt: skip
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=LINES_SHOWN, show_default=True,
+    help="Most incidents that are shown of those that are open, and of those that are over.",
+)  # fmt: skip
+@journal_source_options
+@click.pass_context
+def incidents_command(
+    context: click.Context, /, *, since_text: str, limit: int, journals: tuple[str, ...],
+    zone_name: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show what is wrong now and what was wrong lately, over all name servers, each with its cause.
+
+    Brokers that are away, topics without a queue to write to, wiped permissions, and name servers that are
+    down. A topic is shown with the failure that took its last queue to write to.
+
+    Ends with 0 if nothing is wrong now, 1 if something is; 2 if a journal can't be used; 3 if nothing is
+    known.
+    """
+    zone = take_zone(zone_name)
+    since = take_instant(since_text, zone, "--since")
+    try:
+        with shown_reading() as progress:
+            reading = IncidentJournals(_found(take_journals(journals)), progress)
+            every = reading.read(since)
+        for text in reading.notes:
+            note(f"note: {text}")
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    found = incidents(each.history for each in every)
+    is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
+    over = [each for each in reversed(found) if each.to_ts is not None and each.to_ts > since]
+    if as_json:
+        echo(render_json(_value(every, is_open, over, limit)))
+    else:
+        for line in _lines(every, is_open, over, zone, since_text, limit):
+            echo(line)
+    if all(each.history.knows_up_to is None for each in every):
+        context.exit(EXIT_NOT_KNOWN)
+    context.exit(EXIT_OPEN if is_open else 0)
+
+
+def _found(folders: Sequence[str | FoundJournal]) -> Iterator[FoundJournal]:
+    for folder in folders:
+        yield from [folder] if isinstance(folder, FoundJournal) else find_journals(folder)
+
+
+def _lines(
+    every: Sequence[NamesrvRead],
+    is_open: Sequence[FoundIncident],
+    over: Sequence[FoundIncident],
+    zone: Zone,
+    since_text: str,
+    limit: int,
+) -> Iterator[str]:
+    ends = [each.history.knows_up_to or 0 for each in every]
+    yield from (_namesrv_line(each, zone) for each in every)
+    yield ""
+    if is_open:
+        yield "wrong now:"
+    else:
+        yield "nothing is wrong now, as far as is known"
+    yield from _listed(is_open, max(ends), zone, limit)
+    if over:
+        yield f"over since {printable(since_text)}:"
+    yield from _listed(over, max(ends), zone, limit)
+
+
+def _listed(found: Sequence[FoundIncident], now: int, zone: Zone, limit: int) -> Iterator[str]:
+    shown = found[:limit]
+    yield from (f"  {incident_line(each, now, zone)}" for each in shown)
+    if len(shown) < len(found):
+        yield f"  and {shown_count(len(found) - len(shown), 'more incident')}: give --limit {len(found)}"
+
+
+def _namesrv_line(each: NamesrvRead, zone: Zone) -> str:
+    history = each.history
+    last = history.knows_up_to
+    knowledge = Knowledge.NOT_YET if last is None else history.knowledge(last)
+    parts = [explain_knowledge(knowledge)]
+    if knowledge is Knowledge.KNOWN:
+        state = "up" if each.is_written else "its journal is not written any more"
+        parts = [state, shown_count(_brokers(each), "broker"), shown_count(each.topics, "writable topic")]
+    return printable(f"{history.namesrv}: {', '.join(parts)}  ({knows_up_to_text(last, zone)})")
+
+
+def _brokers(each: NamesrvRead) -> int:
+    return sum(isinstance(key, LiveKey) for key, row in each.history.present.items() if row is not None)
+
+
+def _value(
+    every: Sequence[NamesrvRead], is_open: Sequence[FoundIncident], over: Sequence[FoundIncident], limit: int
+) -> dict[str, Any]:
+    return {
+        "namesrvs": [_namesrv_value(each) for each in every],
+        "open": [incident_value(each) for each in is_open[:limit]],
+        "more": max(len(is_open) - limit, 0) + max(len(over) - limit, 0),
+        "recent": [incident_value(each) for each in over[:limit]],
+    }
+
+
+def _namesrv_value(each: NamesrvRead) -> dict[str, Any]:
+    last = each.history.knows_up_to
+    knowledge = Knowledge.NOT_YET if last is None else each.history.knowledge(last)
+    is_known = knowledge is Knowledge.KNOWN
+    return {
+        "namesrv": each.history.namesrv,
+        "knowledge": knowledge,
+        "is_running": each.is_written,
+        "brokers": _brokers(each) if is_known else None,
+        "writable_topics": each.topics if is_known else None,
+        "knows_up_to": last,
+        "knows_up_to_iso": None if last is None else iso_text(last),
+    }

@@ -1,0 +1,116 @@
+"""The law of incidents: those that journals show, and those of gold's table, are the same (docs/decisions/0013).
+
+Over histories with losses, crashes, restarts and clocks that jump. Disagreements of name servers are left out.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from namekeeper.answers.incidents.incident import FoundIncident, incidents, incidents_of_cluster
+from namekeeper.history.history import History
+from namekeeper.pipeline.gold.steps import make_gold
+from tests.support.history.histories import READ, Record, histories
+from tests.support.history.observed import FIRST, MINUTE, ORDINARY, observed
+from tests.support.journal.history import history_of
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import read
+from tests.support.pipeline.written_histories import WRITTEN_HISTORIES
+
+KINDS = {
+    "broker_away", "mass_disconnect", "broker_unregistered", "permission_wiped", "topic_unwritable", "topic_deleted",
+    "name_server_down",
+}  # fmt: skip
+
+
+def live(records: Sequence[Record]) -> list[History]:
+    """The histories of the name servers with these records."""
+    of_each: dict[str, list[Record]] = {}
+    for record in records:
+        of_each.setdefault(record["namesrv"], []).append(record)
+    return [history_of(namesrv, read(some)) for namesrv, some in of_each.items()]
+
+
+def of_gold(records: Sequence[Record]) -> list[Mapping[str, Any]]:
+    """The rows of gold's table, but disagreements."""
+    duck = Duck()
+    make_gold(duck, duck.load(records))
+    rows = duck.gold("incident")
+    return [
+        {name: value for name, value in row.items() if name != "is_open"}
+        for row in rows
+        if row["kind"] != "drift" and row["is_open"] == (row["to_ts"] is None)
+    ]
+
+
+def rows_of(found: Sequence[FoundIncident]) -> list[Mapping[str, Any]]:
+    return [structs.asdict(each) for each in found]
+
+
+def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(rows, key=lambda row: (row["from_ts"], row["kind"], row["cluster"] or "", row["subject"]))
+
+
+def records_of(seed: int, count: int, actions: int) -> list[Record]:
+    some = histories(seed, count, actions=actions)
+    return [record for each in some for records in each.records.values() for record in records]
+
+
+@pytest.mark.parametrize(
+    ("seed", "count", "actions"),
+    [(2, 24, 40), *(pytest.param(*row, marks=pytest.mark.long) for row in ((3, 40, 40), (4, 40, 40), (101, 2, 300)))],
+)  # fmt: skip
+def test_incidents_of_journals_are_those_of_gold(seed: int, count: int, actions: int):
+    """Gold looks at all name servers of a warehouse together."""
+    records = records_of(seed, count, actions)
+    wanted = in_order(of_gold(records))
+    assert rows_of(incidents_of_cluster(live(records))) == wanted
+    assert any(row["to_ts"] is None for row in wanted)
+    assert len(KINDS & {row["kind"] for row in wanted}) >= 5
+
+
+def test_every_kind_of_incident_is_that_of_gold():
+    """Of days whose incidents are known."""
+    records = [record for make in WRITTEN_HISTORIES for record in make().records]
+    found = rows_of(incidents_of_cluster(live(records)))
+    assert found == in_order(of_gold(records))
+    assert {row["kind"] for row in found} == KINDS - {"mass_disconnect", "broker_unregistered"}
+
+
+def of_observed() -> list[Record]:
+    """A broker goes and comes back, and its topic is read-only for a while; of each the time is not exact."""
+    history, (server,) = observed(FIRST)
+    server.come(0, 0)
+    server.go(10 * MINUTE, 6_000)
+    server.come(15 * MINUTE, 2_000)
+    server.change_topics(20 * MINUTE, 4_000, orders=(4, 4, READ, 0))
+    server.change_topics(22 * MINUTE, 3_000, orders=ORDINARY)
+    server.end(30 * MINUTE)
+    return [record for records in history.records.values() for record in records]
+
+
+def test_an_incident_that_an_observer_saw_has_the_window_of_gold():
+    records = of_observed()
+    found = rows_of(incidents(live(records)))
+    assert found == in_order(of_gold(records))
+    assert [(row["kind"], row["from_window_ms"]) for row in found] == [
+        ("broker_away", 6_000), ("topic_unwritable", 4_000),
+    ]  # fmt: skip
+
+
+def test_name_servers_without_a_common_broker_are_looked_at_one_by_one():
+    """Also if one of them ends earlier: what is open there stays open."""
+    some = [[record for records in each.records.values() for record in records] for each in histories(2, 2)]
+    some[1] = json.loads(json.dumps(some[1]).replace('"10.0.', '"10.1.'))
+    every = [live(records) for records in some]
+    assert max(record["ts"] for record in some[0]) != max(record["ts"] for record in some[1])
+    of_each = [each for one in every for each in incidents_of_cluster(one)]
+    assert sorted(incidents([*every[0], *every[1]]), key=str) == sorted(of_each, key=str)
+    assert len(of_each) > 10
+
+
+def test_nothing_is_wrong_where_nothing_is_known():
+    assert incidents([]) == incidents([History("ns-1")]) == []

@@ -1,0 +1,1 @@
+"""Incidents out of journals."""

@@ -1,0 +1,146 @@
+"""`namekeeper incidents`: what is wrong now, what was lately, bad input."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from namekeeper.cli.commands.incidents import LINES_SHOWN
+from namekeeper.cli.group import namekeeper
+from tests.support.history.histories import HOUR, MARCH, READ, WRITE, Broker
+from tests.support.pipeline.days import MINUTE, Day
+from tests.unit.answers.incidents.test_reading import journals_of, of_namesrvs
+
+SECOND = 1_000
+
+
+def broker(name: str, number: int, *topics: str) -> Broker:
+    specs = dict.fromkeys(topics, (8, 8, READ | WRITE, 0))
+    return Broker("c", name, 0, f"10.0.0.{number}:10911", False, None, specs, {})
+
+
+def asked(folder: Path, live: Callable[[Day], None], *words: str, name_servers: int = 1) -> Result:
+    """Ask about a day."""
+    day = Day(name_servers)
+    live(day)
+    journals_of(folder, of_namesrvs(day.records()))
+    command = ["incidents", "--since", "2026-03-01", "--zone", "UTC", "--journal", str(folder), *words]
+    return CliRunner().invoke(namekeeper, command)
+
+
+def two_causes(day: Day) -> None:
+    """Thirteen topics are lost: twelve with their broker, one because a permission was wiped."""
+    orders = broker("broker-a", 1, *(f"orders-{number:02}" for number in range(12)))
+    payments = broker("broker-b", 2, "payments")
+    for each in (orders, payments):
+        day.register(SECOND, each)
+    day.lose(HOUR, [payments], "channel_closed")
+    day.register(HOUR + MINUTE, payments)
+    day.lose(23 * HOUR, [orders], "expired", 120_000)
+    for server in day.servers:
+        day.at(
+            23 * HOUR + 10 * MINUTE, lambda now, server=server: server.set_perm(now, "broker-b", write=False)
+        )
+
+
+def test_topics_that_were_lost_for_two_causes_are_two_lines(tmp_path: Path):
+    result = asked(tmp_path, two_causes)
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        ("ns-1_9876: its journal is not written any more, 1 broker, 0 writable topics"
+        "  (knows up to 2026-03-01 23:59:00.000 UTC)"),
+        "",
+        "wrong now:",
+        ("  broker-a away  since 2026-03-01 23:00:00.000 UTC (59 min)  silent for too long"
+        "  without a queue to write to: orders-00 and 11 more"),
+        ("  permission to write to broker-b wiped  since 2026-03-01 23:10:00.000 UTC (49 min)"
+        "  write permission wiped by 10.9.9.9:55555  without a queue to write to: payments"),
+        "over since 2026-03-01:",
+        ("  broker-b away  2026-03-01 01:00:00.000 UTC to 2026-03-01 01:01:00.000 UTC (1 min)  connection closed"
+        "  without a queue to write to: payments"),
+    ]  # fmt: skip
+
+
+def test_json_has_every_fact(tmp_path: Path):
+    result = asked(tmp_path, two_causes, "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.output)
+    assert found["namesrvs"] == [
+        {
+            "namesrv": "ns-1_9876", "knowledge": "known", "is_running": False, "brokers": 1, "writable_topics": 0,
+            "knows_up_to": MARCH + 24 * HOUR - MINUTE, "knows_up_to_iso": "2026-03-01T23:59:00.000Z",
+        }
+    ]  # fmt: skip
+    away, wiped = found["open"]
+    assert (away["kind"], away["cluster"], away["broker_names"], away["topics"]) == (
+        "broker_away",
+        "c",
+        ["broker-a"],
+        12,
+    )
+    assert (away["from_ts"], away["from"], away["to_ts"], away["to"]) == (
+        MARCH + 23 * HOUR, "2026-03-01T23:00:00.000Z", None, None,
+    )  # fmt: skip
+    assert (wiped["kind"], wiped["peer"], wiped["is_open"]) == ("permission_wiped", "10.9.9.9:55555", True)
+    assert [each["kind"] for each in found["recent"]] == ["broker_away"]
+
+
+def test_it_ends_with_0_if_nothing_is_wrong_now(tmp_path: Path):
+    result = asked(tmp_path, lambda day: day.register(SECOND, broker("broker-a", 1, "orders")))
+    assert result.exit_code == 0
+    assert result.output.splitlines()[2:] == ["nothing is wrong now, as far as is known"]
+
+
+def test_incidents_that_were_over_before_the_time_are_left_out(tmp_path: Path):
+    result = asked(tmp_path, two_causes, "--since", "2026-03-01T01:01:00Z")
+    assert "over since" not in result.output
+    assert "wrong now:" in result.output
+
+
+def test_a_name_server_that_was_stopped_is_wrong_now(tmp_path: Path):
+    def live(day: Day) -> None:
+        day.register(SECOND, broker("broker-a", 1, "orders"))
+        day.at(12 * HOUR, day.servers[1].stop)
+
+    result = asked(tmp_path, live, name_servers=2)
+    assert result.exit_code == 1
+    assert "ns-2_9876: the name server was not running" in result.output
+    assert "name server ns-2_9876 down  since 2026-03-01 12:00:00.000 UTC" in result.output
+
+
+def flaps(day: Day) -> None:
+    """One broker goes again and again."""
+    each = broker("broker-a", 1, "orders")
+    day.register(SECOND, each)
+    for number in range(1, LINES_SHOWN + 4):
+        day.lose(10 * number * MINUTE, [each], "channel_closed")
+        day.register(10 * number * MINUTE + 5 * MINUTE, each)
+
+
+@pytest.mark.parametrize(("words", "lines", "last"), [
+    ((), LINES_SHOWN + 1, f"  and 3 more incidents: give --limit {LINES_SHOWN + 3}"), (("--limit", "100"), LINES_SHOWN + 3, None),
+])  # fmt: skip
+def test_the_output_is_bounded(words: tuple[str, ...], lines: int, last: str | None, tmp_path: Path):
+    found = asked(tmp_path, flaps, *words).output.splitlines()
+    begin = found.index("over since 2026-03-01:") + 1
+    assert len(found) - begin == lines
+    assert last is None or found[-1] == last
+
+
+def test_names_can_not_act_on_a_terminal(tmp_path: Path):
+    def live(day: Day) -> None:
+        each = broker("broker\x1b[2J", 1, "evil\u202e\ntopic")
+        day.register(SECOND, each)
+        day.lose(HOUR, [each], "expired")
+
+    output = asked(tmp_path, live).output
+    assert "broker\\x1b[2J away" in output
+    assert "evil\\u202e\\ntopic" in output
+
+
+def test_a_folder_without_a_journal_is_refused(tmp_path: Path):
+    result = CliRunner().invoke(namekeeper, ["incidents", "--journal", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "is not a journal" in result.output

@@ -1,0 +1,88 @@
+"""When the state of a name server was known, unknown or stopped."""
+
+from namekeeper.history.rows import Rows
+from namekeeper.history.timeline import PeriodState, StateTimeline, TimelinePeriod, UpPeriod
+from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.reading.coverage import Coverage
+from namekeeper.journal.reading.history import Began, CheckpointApplied, Lost, Seen, Step, Stopped
+
+STARTED = ServerStarted(uuid="u", server_version="0")
+OBSERVED = ServerStarted(uuid="u", server_version="0", observed_addr="a:1")
+
+
+def timeline_of(*steps: Step) -> StateTimeline:
+    coverage = Coverage()
+    timeline = StateTimeline(coverage)
+    for number, step in enumerate(steps, 1):
+        coverage.take(step)
+        timeline.take(step, number)
+    return timeline
+
+
+def checkpoint(boot: int, seq: int, ts: int) -> Step:
+    return CheckpointApplied(boot, seq, ts, Rows())
+
+
+def test_nothing_is_known_before_the_first_complete_checkpoint():
+    assert timeline_of().periods() == []
+    assert timeline_of(Began(1, 1, 10, STARTED), Lost(1, 2, 20), Seen(1, 5, 30, None)).periods() == []
+
+
+def test_a_stop_lasts_until_the_first_checkpoint_of_the_next_boot():
+    found = timeline_of(
+        Began(1, 1, 10, STARTED),
+        checkpoint(1, 2, 11),
+        Stopped(1, 9, 20),
+        Began(2, 1, 30, STARTED),
+        checkpoint(2, 2, 31),
+    )
+    assert found.periods() == [
+        TimelinePeriod(11, 20, PeriodState.UP, 1),
+        TimelinePeriod(20, 31, PeriodState.STOPPED),
+        TimelinePeriod(31, None, PeriodState.UP, 2),
+    ]
+    assert found.known() == [UpPeriod(1, 11, 2, 20, 3, "stopped"), UpPeriod(2, 31, 5, None, None, "")]
+
+
+def test_a_boot_that_ends_without_a_stop_is_a_crash():
+    found = timeline_of(checkpoint(1, 2, 11), Lost(1, 9, 20), Began(2, 1, 30, STARTED), checkpoint(2, 2, 31))
+    assert found.periods()[1] == TimelinePeriod(20, 31, PeriodState.UNKNOWN, is_crash=True)
+
+
+def test_lost_records_of_a_boot_that_goes_on_are_no_crash():
+    found = timeline_of(
+        checkpoint(1, 2, 11),
+        Lost(1, 9, 20),
+        checkpoint(1, 30, 40),
+        Stopped(1, 50, 60),
+        Began(2, 1, 70, STARTED),
+    )
+    assert [(each.state, each.is_crash) for each in found.periods()] == [
+        (PeriodState.UP, False), (PeriodState.UNKNOWN, False), (PeriodState.UP, False), (PeriodState.STOPPED, False),
+    ]  # fmt: skip
+
+
+def test_the_end_of_an_observation_is_no_crash():
+    found = timeline_of(
+        Began(1, 1, 10, OBSERVED),
+        checkpoint(1, 2, 11),
+        Lost(1, 9, 20),
+        Began(2, 1, 30, OBSERVED),
+        checkpoint(2, 2, 31),
+    )
+    assert [each.is_crash for each in found.periods()] == [False, False, False]
+
+
+def test_an_unknown_state_stays_unknown_when_the_name_server_stops():
+    found = timeline_of(checkpoint(1, 2, 11), Lost(1, 9, 20), Stopped(1, 15, 25), Began(2, 1, 30, STARTED))
+    assert found.periods()[1:] == [TimelinePeriod(20, None, PeriodState.UNKNOWN)]
+
+
+def test_a_clock_that_runs_backwards_makes_no_period_of_less_than_no_time():
+    found = timeline_of(
+        checkpoint(1, 2, 100), Stopped(1, 9, 200), Began(2, 1, 50, STARTED), checkpoint(2, 2, 60)
+    )
+    assert found.periods() == [
+        TimelinePeriod(50, 60, PeriodState.STOPPED),
+        TimelinePeriod(60, None, PeriodState.UP, 2),
+    ]
