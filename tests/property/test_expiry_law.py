@@ -30,7 +30,7 @@ from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.events import Change
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.local_server import LocalServer
-from tests.property.test_journal_law import EXAMPLES, LAW, chances
+from tests.property.test_journal_law import LAW, chances
 from tests.support.java_model.values import Request
 
 PORT = 9876
@@ -38,7 +38,7 @@ FIRST_WALL_MS = 1_700_000_000_000
 DEATH_MS = 2_100
 """A death forgets at most so much of what a broker sent: the file beside the records is written each second, of what
 was noted a second ago at most."""
-FEWER = settings(LAW, max_examples=max(10, EXAMPLES // 4))
+FEWER = settings(LAW, max_examples=max(10, LAW.max_examples // 4))
 
 
 class SteppedJournal(Journal):

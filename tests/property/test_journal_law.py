@@ -1,6 +1,5 @@
 """The law of the journal (docs/decisions/0013): what a server held is what its records make, outside of losses."""
 
-import os
 from collections.abc import Iterator
 from random import Random
 
@@ -16,8 +15,7 @@ from tests.property.journalled import JournalledServer, complete_checkpoints, un
 from tests.property.known import JournalOracle, held, read
 from tests.property.live_law import small_pieces
 
-EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "40"))
-LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+LAW = settings(suppress_health_check=list(HealthCheck))
 chances = st.randoms(use_true_random=True)
 
 

@@ -14,7 +14,6 @@ from namekeeper.route.tables import RouteTables
 from tests.differential.bodies import FORMS, Broker, TopicConfig, registration, route_body
 from tests.property import laws
 from tests.property.local_server import LocalServer
-from tests.property.test_journal_law import EXAMPLES
 from tests.support.java_model.server import JavaModel
 from tests.support.java_model.tables import Rules
 from tests.support.java_model.values import Answer, Request
@@ -277,7 +276,6 @@ class RouteMachine(RuleBasedStateMachine):
 
 
 RouteMachine.TestCase.settings = settings(
-    max_examples=EXAMPLES,
     stateful_step_count=40,
     suppress_health_check=list(HealthCheck),
 )

@@ -17,7 +17,7 @@ from tests.support.pipeline.law import Law, records_of
 __all__ = ["SEED", "FileWarehouse", "file_warehouse", "tables_at"]
 
 SEED = 4_242
-WORLDS = 40
+WORLDS = 24
 
 
 class FileWarehouse:

@@ -193,7 +193,7 @@ def test_without_a_complete_checkpoint_nothing_is_known():
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_rows_that_hold_at_an_instant_are_those_of_the_replay(chance):
     """What an answer says of an instant does not depend on how it was found."""
     journal = random_history(chance, 50, clock_jumps=True)

@@ -164,7 +164,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_reading_less_gives_the_same(tmp_path_factory, chance):
     """Wherever segments are cut, and whichever of them are read."""
     server = random_history(chance, 60)
@@ -181,7 +181,7 @@ def test_reading_less_gives_the_same(tmp_path_factory, chance):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_skipping_many_at_a_time_gives_the_same(chance):
     """Whatever was lost, and however the clock went."""
     server = random_history(chance, 80, clock_jumps=True)
@@ -204,7 +204,7 @@ def test_skipping_many_at_a_time_gives_the_same(chance):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
     """Of a topic, a broker name, an address or a host."""
     server = random_history(chance, 60)
@@ -215,7 +215,7 @@ def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_passing_over_blocks_gives_the_same(tmp_path_factory, chance):
     """Whatever was lost, however the clock went, and wherever blocks and segments end."""
     server = random_history(chance, 80, clock_jumps=True)

@@ -41,7 +41,7 @@ def test_the_order_configuration_shows_where_the_server_showed_it(is_on):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_it_is_the_live_answer(chance):
     """Static topics, acting masters, filter servers and zones included."""
     journal = random_history(chance, 40)

@@ -39,10 +39,10 @@ class Counted:
 
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory):
-    """A change each minute for two days, and a restart each three hours, after which there is a checkpoint."""
+    """A change each minute for a day, and a restart each three hours, after which there is a checkpoint."""
     story = Story()
     story.registers()
-    for minute in range(2 * 24 * 60):
+    for minute in range(24 * 60):
         story.later(30_000)
         story.wiped()
         if minute % 180 == 179:
