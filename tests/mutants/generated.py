@@ -6,6 +6,7 @@ function, the lines of the source, and the lines of the mutant, so that it holds
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -91,7 +92,10 @@ def in_folder(folder: Path, program: str, *arguments: str) -> None:
         ValueError: It failed.
     """
     paths = f"import sys; sys.path[:0] = [{str(ROOT)!r}]; " if "tests." in program else ""
-    done = subprocess.run([sys.executable, "-c", paths + program, *arguments], cwd=folder, check=False)
+    environment = {**os.environ, "NAMEKEEPER_EXAMPLES": "100"}
+    done = subprocess.run(
+        [sys.executable, "-c", paths + program, *arguments], cwd=folder, env=environment, check=False
+    )
     if done.returncode:
         raise ValueError(f"{program} in {folder} ended with {done.returncode}")
 
