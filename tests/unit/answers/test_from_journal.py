@@ -215,7 +215,7 @@ def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_passing_over_blocks_gives_the_same(tmp_path_factory, chance):
     """Whatever was lost, however the clock went, and wherever blocks and segments end."""
     server = random_history(chance, 80, clock_jumps=True)
