@@ -16,7 +16,7 @@ MODERATE_BYTES = 1024 * 1024
 class BudgetClaim:
     """A claim on the budget, for one frame: waiting, then granted, then released."""
 
-    __slots__ = ("_pool", "has_broker", "is_granted", "is_released", "on_granted", "peer", "size")
+    __slots__ = ("_pool", "has_broker", "is_granted", "is_released", "number", "on_granted", "peer", "size")
 
     def __init__(self, pool: "_Pool", size: int, peer: str, on_granted: Callable[[], None]) -> None:
         self._pool = pool
@@ -26,6 +26,8 @@ class BudgetClaim:
         self.on_granted = on_granted
         self.peer = peer
         self.size = size
+        self.number = 0
+        """The place in the order of arrival; 0 if the claim never waited."""
 
     @property
     def is_wanted(self) -> bool:
@@ -72,7 +74,7 @@ class BodyBudget:
     @property
     def waiting(self) -> int:
         """Claims that wait to be granted."""
-        return sum(len(pool.waiting) for pool in {self._moderate, self._large})
+        return sum(sum(map(len, pool.waiting.values())) for pool in {self._moderate, self._large})
 
     def ask(
         self, size: int, on_granted: Callable[[], None], *, peer: str = "", has_broker: bool = False
@@ -97,7 +99,7 @@ class BodyBudget:
 class _Pool:
     """A part of the budget with a queue of its own."""
 
-    __slots__ = ("held", "in_flight", "limit", "waiting", "wasted")
+    __slots__ = ("_arrived", "held", "in_flight", "limit", "waiting", "wasted")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -106,14 +108,18 @@ class _Pool:
         """Peer -> bytes that it holds."""
         self.wasted: dict[str, int] = {}
         """Peer -> bytes that it was granted and did not use, since the queue was last empty."""
-        self.waiting: dict[BudgetClaim, None] = {}
-        """Claims that wait, in order of arrival; a dictionary, so that any of them can be removed."""
+        self.waiting: dict[_Peer, dict[BudgetClaim, None]] = {}
+        """Peer -> its waiting claims, in order of arrival. Thousands of claims may end at the same moment, so
+        the end of one looks at the first claim of each peer only."""
+        self._arrived = 0
 
     def ask(self, claim: BudgetClaim) -> None:
         if not self.waiting and self.in_flight + claim.size <= self.limit:
             self._grant(claim)
-        else:
-            self.waiting[claim] = None
+            return
+        self._arrived += 1
+        claim.number = self._arrived
+        self.waiting.setdefault((claim.has_broker, claim.peer), {})[claim] = None
 
     def give_back(self, claim: BudgetClaim) -> None:
         """Take back the bytes of `claim` and grant the next claims."""
@@ -123,20 +129,35 @@ class _Pool:
             if not self.held[claim.peer]:
                 del self.held[claim.peer]
         else:
-            del self.waiting[claim]
+            self._leave(claim)
         while self.waiting:
-            claim = min(self.waiting, key=self._rank)  # of equal claims the first one
+            claim = self._first(min(self.waiting, key=self._rank))
             if self.in_flight + claim.size > self.limit:
                 return
-            del self.waiting[claim]
+            self._leave(claim)
             self._grant(claim)
             claim.on_granted()
         self.wasted.clear()
 
-    def _rank(self, claim: BudgetClaim) -> tuple[bool, int]:
-        return not claim.has_broker, self.held.get(claim.peer, 0) + self.wasted.get(claim.peer, 0)
+    def _leave(self, claim: BudgetClaim) -> None:
+        peer = claim.has_broker, claim.peer
+        del self.waiting[peer][claim]
+        if not self.waiting[peer]:
+            del self.waiting[peer]
+
+    def _first(self, peer: "_Peer") -> BudgetClaim:
+        return next(iter(self.waiting[peer]))
+
+    def _rank(self, peer: "_Peer") -> tuple[bool, int, int]:
+        has_broker, host = peer
+        held = self.held.get(host, 0) + self.wasted.get(host, 0)
+        return not has_broker, held, self._first(peer).number
 
     def _grant(self, claim: BudgetClaim) -> None:
         claim.is_granted = True
         self.in_flight += claim.size
         self.held[claim.peer] = self.held.get(claim.peer, 0) + claim.size
+
+
+_Peer = tuple[bool, str]
+"""Whether a broker is registered over the connection, and the host."""

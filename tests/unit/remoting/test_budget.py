@@ -100,6 +100,28 @@ def test_who_wasted_room_waits_longer_until_nobody_waits():
     assert not again.is_wanted
 
 
+class Peer(str):
+    """A host that counts how often it is looked at."""
+
+    __slots__ = ()
+    looked_at = 0
+
+    def __hash__(self) -> int:
+        Peer.looked_at += 1
+        return super().__hash__()
+
+
+def test_the_end_of_a_claim_looks_at_no_other_claims_of_its_peer():
+    budget, peer = BodyBudget(10), Peer("a")
+    claims = [budget.ask(10, _nothing, peer=peer) for _ in range(1_000)]
+    for first in (0, 500):  # one that is granted, and one that waits
+        before = Peer.looked_at
+        claims[first].release()
+        assert Peer.looked_at - before < 100
+    assert claims[1].is_granted
+    assert budget.waiting == 997
+
+
 @given(st.lists(st.integers(1, 15) | st.integers(-5, -1), max_size=40))
 def test_the_bound_holds_and_nobody_is_forgotten(steps: list[int]):
     budget = BodyBudget(10)
