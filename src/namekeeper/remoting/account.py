@@ -155,6 +155,11 @@ class Account:
 
     def admits(self, holder: AccountHolder, request: RemotingCommand) -> bool:
         """Return whether the budget admits a complete request; claim room if it is large and has none."""
+    def replace(self, frame: Item, request: RemotingCommand) -> None:
+        """Note that a complete frame was decoded: the request takes over its claim."""
+        if id(frame) in self._claims:
+            self._claims[id(request)] = self._claims.pop(id(frame))
+
         if len(request.body) <= LARGE_FRAME_BYTES:
             return True
         if id(request) not in self._claims:

@@ -383,7 +383,8 @@ class ServerConnection(asyncio.Protocol):
     def _decode_first(self, frame: Frame) -> None:
         """Decode the first frame, which the reader left undecoded; if it is broken, drop the rest."""
         try:
-            self._queue[0] = decode_frame(frame)
+            self._queue[0] = request = decode_frame(frame)
+            self._account.replace(frame, request)
         except ProtocolError as failure:
             self._frames.failure = str(failure)
             self._unread.clear()

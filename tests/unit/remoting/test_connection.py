@@ -3,6 +3,7 @@ import gc
 import itertools
 import logging
 import weakref
+from struct import pack
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,18 @@ async def test_however_the_stream_is_cut_the_answers_are_the_same(cuts: list[int
     assert [(answer.opaque, len(answer.body)) for answer in joined.answers] == [(n, n) for n in range(5)]
     assert joined.connection.bytes_in == len(stream)
     assert joined.connection.bytes_out == len(joined.transport.written)
+
+
+async def test_a_large_frame_for_the_slow_reader_gives_its_room_back_with_its_answer():
+    budget = BodyBudget(1 << 28)
+    joined = Joined(budget=budget)
+    header = b"{'code':1,'opaque':7,'extFields':{'filler':'%b'}}" % (b"x" * 8_000)
+    body = LARGE[:-8_000]  # a longer body would be decoded at once
+    large = pack(">II", 4 + len(header) + len(body), len(header)) + header + body
+    joined.deliver(large[:100])
+    joined.deliver(large[100:])
+    await eventually(lambda: joined.answered == [7])
+    assert budget.in_flight == 0
 
 
 STEPS = ("lookup", "later", "large", "part", "answer", "stop", "read", "close", "lose")
