@@ -5,7 +5,8 @@ the tables as they are after all of them came.
 """
 
 import asyncio
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Iterable
+from typing import NamedTuple
 
 from namekeeper.app.durations import Answers
 from namekeeper.remoting.scheduler import Scheduler
@@ -19,6 +20,16 @@ Key = Hashable
 Make = Callable[[], Generator[None, None, Response]]
 Done = Callable[["Response | Exception"], bool]
 """Gets the answer or the error; returns whether it could take it. If not, it is called again."""
+HasLeft = Callable[[], bool]
+"""Whether the requester has left, and needs no answer."""
+
+MANY_REQUESTS = 64
+"""Requests between two searches for requesters that left, plus those that stayed in the last search."""
+
+
+class _Requester(NamedTuple):
+    done: Done
+    has_left: HasLeft
 
 
 class ListAnswers:
@@ -41,20 +52,33 @@ class ListAnswers:
         self._call_later = call_later or _look_later
         self._outcome: Response | Exception | None = None
         """The finished list that its requesters are getting."""
-        self._waiting: dict[Key, tuple[Make, list[Done]]] = {}
+        self._waiting: dict[Key, tuple[Make, list[_Requester]]] = {}
         self._slices: Generator[None, None, Response] | None = None
         """The list under way."""
-        self._dones: list[Done] = []
+        self._requesters: list[_Requester] = []
         """The requesters of the list."""
+        self._is_running = False
+        """Whether `_step` will be called."""
+        self._until_search = MANY_REQUESTS
+        """Further requests until the next search for requesters that left."""
 
-    def ask(self, key: Key, make: Make, done: Done) -> None:
+    def ask(self, key: Key, make: Make, done: Done, has_left: HasLeft) -> None:
         """Order the list `key`; `done` gets it, at once if the list is short and no other one waits."""
-        if key in self._waiting:
-            self._waiting[key][1].append(done)
-            return
-        self._waiting[key] = (make, [done])
-        if self._slices is None and self._outcome is None and len(self._waiting) == 1:
+        self._until_search -= 1
+        if self._until_search < 0:
+            self._forget_those_that_left()
+        self._waiting.setdefault(key, (make, []))[1].append(_Requester(done, has_left))
+        if not self._is_running:
+            self._is_running = True
             self._scheduler.start(self._step)
+
+    def _forget_those_that_left(self) -> None:
+        """Keep no request of a closed connection: peers may ask and leave while there is no room."""
+        waiting = {key: (make, _staying(some)) for key, (make, some) in self._waiting.items()}
+        self._waiting = {key: (make, some) for key, (make, some) in waiting.items() if some}
+        self._requesters = _staying(self._requesters)
+        stayed = len(self._requesters) + sum(len(some) for _, some in self._waiting.values())
+        self._until_search = stayed + MANY_REQUESTS
 
     def _step(self) -> bool:
         """Make a slice of a list, or give a list to one requester; return whether to go on at once."""
@@ -63,20 +87,23 @@ class ListAnswers:
         if self._outcome is not None and not self._hand_out(self._outcome):
             self._call_later(lambda: self._scheduler.start(self._step))
             return False
-        return self._is_busy
+        self._is_running = self._is_busy
+        return self._is_running
 
     def _hand_out(self, outcome: Response | Exception) -> bool:
         """Give the answer to its next requester; return whether the requester could take it."""
-        if not self._dones[0](outcome):
+        if self._requesters and not self._requesters[0].done(outcome):
             return False
-        del self._dones[0]
-        if not self._dones:
+        del self._requesters[:1]
+        if not self._requesters:
             self._outcome = None
         return True
 
     def _make(self) -> None:
         if self._slices is None:
-            make, self._dones = self._waiting.pop(next(iter(self._waiting)))
+            if not self._waiting:
+                return
+            make, self._requesters = self._waiting.pop(next(iter(self._waiting)))
             self._slices = make()
         try:
             next(self._slices)
@@ -88,6 +115,10 @@ class ListAnswers:
     @property
     def _is_busy(self) -> bool:
         return self._slices is not None or self._outcome is not None or bool(self._waiting)
+
+
+def _staying(requesters: Iterable[_Requester]) -> list[_Requester]:
+    return [each for each in requesters if not each.has_left()]
 
 
 def giving(

@@ -203,7 +203,9 @@ class Requests:
                 self._lookups.count((request.ext_fields or {})["topic"])
             return outcome
 
-        lists.ask(what.key, what.make, giving(request, connection, conclude))
+        request.body = b""  # no list needs it, and its answer may wait for room
+        give, channel = giving(request, connection, conclude), connection.channel
+        lists.ask(what.key, what.make, give, lambda: not channel.is_open)
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
         """Submit a change that no request asked for; `done` gets its result."""

@@ -106,6 +106,8 @@ class Account:
 
     def add_pending(self, request: RemotingCommand) -> None:
         """Note that the answer to `request` comes later."""
+        if not request.body and id(request) in self._claims:  # the handler has dropped the body
+            self._claims.pop(id(request)).release()
         self._sizes[id(request)] = size = PENDING_BYTES + self._size_of(request)
         self.pending_bytes += size
         if request.code in LISTS:
@@ -153,13 +155,13 @@ class Account:
             self._arriving = None
             self._stop_timer()
 
-    def admits(self, holder: AccountHolder, request: RemotingCommand) -> bool:
-        """Return whether the budget admits a complete request; claim room if it is large and has none."""
     def replace(self, frame: Item, request: RemotingCommand) -> None:
         """Note that a complete frame was decoded: the request takes over its claim."""
         if id(frame) in self._claims:
             self._claims[id(request)] = self._claims.pop(id(frame))
 
+    def admits(self, holder: AccountHolder, request: RemotingCommand) -> bool:
+        """Return whether the budget admits a complete request; claim room if it is large and has none."""
         if len(request.body) <= LARGE_FRAME_BYTES:
             return True
         if id(request) not in self._claims:

@@ -1,6 +1,10 @@
 """Lists are made one at a time, in turns; equal requests that wait share one."""
 
+import gc
+import weakref
 from collections.abc import Callable, Generator
+
+import pytest
 
 from namekeeper.app.lists import ListAnswers
 from namekeeper.remoting.scheduler import ITERATION_SECONDS, Scheduler
@@ -19,7 +23,15 @@ class Making:
         self.has_room = True
         self.lists = ListAnswers(Scheduler(lambda: self.time, self.soon.append), call_later=self.later.append)
 
-    def ask(self, who: str, *, name: str = "all", slices: int = 3, error: Exception | None = None) -> None:
+    def ask(
+        self,
+        who: str,
+        *,
+        name: str = "all",
+        slices: int = 3,
+        error: Exception | None = None,
+        leaves: bool = False,
+    ) -> weakref.ref[Callable[[object], bool]]:
         def make() -> Generator[None, None, Response]:
             self.made.append(name)
             for _ in range(slices):
@@ -34,7 +46,8 @@ class Making:
                 self.answers.append((who, outcome))
             return self.has_room
 
-        self.lists.ask((206, name, True), make, done)
+        self.lists.ask((206, name, True), make, done, lambda: leaves)
+        return weakref.ref(done)
 
     def run(self) -> int:
         turns = 0
@@ -97,3 +110,38 @@ def test_who_has_no_room_for_the_answer_gets_it_later() -> None:
     making.later.pop()()
     making.run()
     assert [who for who, _ in making.answers] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["all", "other{}"], ids=["the_same_list", "other_lists"])
+def test_while_there_is_no_room_those_who_left_are_forgotten_and_the_others_get_their_lists(
+    name: str,
+) -> None:
+    making = Making()
+    making.has_room = False
+    making.ask("first", slices=0)
+    left = [making.ask(f"left{n}", name=name.format(n), slices=0, leaves=True) for n in range(500)]
+    making.ask("stayed", slices=0)
+    left += [making.ask(f"left{n}", name=name.format(n), slices=0, leaves=True) for n in range(500, 1_000)]
+    making.run()
+    gc.collect()
+    assert sum(each() is not None for each in left) < 100
+    making.has_room = True
+    making.later.pop()()
+    making.run()
+    assert [who for who, _ in making.answers if "left" not in who] == ["first", "stayed"]
+    making.ask("later", slices=0)
+    assert making.answers[-1][0] == "later"
+    assert not making.later
+
+
+def test_a_list_that_nobody_waits_for_any_more_holds_up_no_other_one() -> None:
+    making = Making()
+    making.has_room = False
+    for n in range(200):
+        making.ask(f"left{n}", slices=0, leaves=True)
+    making.run()
+    making.has_room = True
+    making.ask("later", name="other", slices=0)
+    making.later.pop()()
+    making.run()
+    assert making.answers[-1] == ("later", Response(remark="other"))

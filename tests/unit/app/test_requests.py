@@ -89,7 +89,7 @@ async def test_a_reader_answers_at_once(parts):
 
 async def test_who_reads_another_form_of_json_shares_no_answer(parts, monkeypatch):
     asked = []
-    monkeypatch.setattr(parts.requests._lists, "ask", lambda key, _make, _done: asked.append(key))
+    monkeypatch.setattr(parts.requests._lists, "ask", lambda key, *_: asked.append(key))
     for version in (STANDARD_JSON_VERSION, STANDARD_JSON_VERSION - 1, STANDARD_JSON_VERSION):
         parts.connect().deliver(encode_command(request(106, version=version)))
     assert asked[0] == asked[2] != asked[1]

@@ -70,6 +70,18 @@ class TestPendingAnswers:
         assert (account.is_pending(first), account.is_pending(second)) == (False, True)
         assert account.pending_bytes == PENDING_BYTES + QUEUED_BYTES + 3 + 20
 
+    def test_a_request_without_its_body_holds_no_room(self, peer: Peer) -> None:
+        budget = BodyBudget(10 * SIZE)
+        account = opened(budget=budget)
+        (listed,) = requests(SIZE)
+        assert account.admits(peer, listed)
+        listed.body = b""
+        account.add_pending(listed)
+        assert budget.in_flight == 0
+        assert account.pending_bytes == PENDING_BYTES + QUEUED_BYTES + 3
+        account.settle(peer, listed)
+        assert account.pending_bytes == 0
+
     def test_many_answers_are_much(self) -> None:
         account = opened()
         some = requests(*[0] * MAX_PENDING)
