@@ -120,7 +120,6 @@ FRAGMENTS = {
     "pipeline/report/sections/unknown_topics.py": "one section of the report, beside the others",
     "pipeline/units.py": "units by the names of columns, for the page that lists tables",
     "remoting/self_signed.py": "imports a library for certificates, which a server with certificates never loads",
-    "wire/rocketmq_header.py": "one of two forms of a header; the other has its module, too",
 }
 """Small modules that only one module imports, and why each is a module."""
 

@@ -17,6 +17,7 @@ COMPLETE = (
     "answers/collecting.py", "answers/from_journal.py",
     "app/watching.py", "app/lookup_memory.py", "processor/recent_changes.py",  # watchers
     "app/notifier.py", "app/cluster_test.py", "remoting/resolving.py", "remoting/client_connection.py",  # notifications
+    "wire/rocketmq_header.py", "app/lists.py",  # requests
     "files.py", "foreign_json.py", "nsaddr.py", "app/access_files.py", "remoting/asking_pages.py",  # readers
     "cli/remote_journal.py", "journal/contract/blocks.py", "journal/contract/lines.py",
     "journal/contract/complete_changes.py", "journal/reading/*.py", "pipeline/files/*.py",
@@ -48,6 +49,7 @@ NO_LIMITS = {
         app.cluster_test._LEGACY_VERSION nsaddr.DEFAULT_PORT files._NEW_FILE_MODE files._NEW_FOLDER_MODE
         app.access_files.FORBIDDEN_MODE app.watching.THIS_BOOT history.sources.snapshots._BOOT""",
     "what a word means to a reader": """
+        wire.rocketmq_header._NO_LANGUAGE
         console.broker_sessions.HOUR_MS console.broker_sessions.FLAPS_FROM history.sources.journal.QUIET_MS
         remoting.client_connection.SILENCE_SECONDS""",
 }

@@ -9,11 +9,11 @@ from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
 from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 
-__all__ = ["PART_BYTES", "Item", "RequestReader"]
+__all__ = ["PART_BYTES", "SHORT_HEADER_BYTES", "Item", "RequestReader"]
 
 Item = RemotingCommand | bytes | Frame
-"""A request, the answer to a cached request, or a frame that perhaps only the slow header reader can read.
-The connection decodes such a frame later, when there is time."""
+"""A request, the answer to a cached request, or an undecoded frame. The header of such a frame is long, or
+perhaps only the slow header reader can read it. The connection decodes the frame when there is time."""
 
 MAX_BODY_LEFT_BYTES = 64 * 1024
 """A frame with a larger body is always decoded at once: one read contains few of them."""
@@ -21,8 +21,12 @@ MAX_BODY_LEFT_BYTES = 64 * 1024
 PART_BYTES = 16 * 1024
 """Holds about 200 lookups."""
 
-SHORT_LENGTH = 4 + 2_048
-"""Length field of a frame with a header of ordinary size: a lookup's header has 200 to 400 bytes."""
+SHORT_HEADER_BYTES = 2_048
+"""A header of ordinary size: a lookup's has 200 to 400 bytes. A longer one may take some milliseconds, and
+thousands of connections may send one at the same moment."""
+
+SHORT_LENGTH = 4 + SHORT_HEADER_BYTES
+"""Length field of a frame with such a header and without a body."""
 
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
@@ -129,7 +133,11 @@ class RequestReader:
     def _item(self, frame: Frame) -> Item:
         """Return the answer to a cached frame, else its request; the frame itself if decoding takes long."""
         form, header, body = frame
-        if form or len(body) > MAX_BODY_LEFT_BYTES:
+        if len(body) > MAX_BODY_LEFT_BYTES:
+            return decode_frame(frame)
+        if len(header) > SHORT_HEADER_BYTES:
+            return frame
+        if form:
             return decode_frame(frame)
         find = None if body else self._find
         answer = None if find is None else find(header)

@@ -354,7 +354,7 @@ class ServerConnection(asyncio.Protocol):
     def _turn(self, *, is_due: bool = True) -> None:
         if self._unread and not self._queue:
             self._read_on()
-        batch = self._servable()
+        batch = self._servable(is_due=is_due)
         if batch:
             served = self._serve(batch, is_due=is_due)
             del self._queue[:served]
@@ -368,11 +368,13 @@ class ServerConnection(asyncio.Protocol):
             self._account.complete(requests[0])
         self._queue += requests
 
-    def _servable(self) -> list[Item]:
+    def _servable(self, *, is_due: bool) -> list[Item]:
         """Requests at the front of the queue that nothing holds up."""
         if self._is_full:
             return []
         if self._queue and not isinstance(self._queue[0], (bytes, RemotingCommand)):
+            if not is_due and not self._context.scheduler.has_time():
+                return []
             self._decode_first(self._queue[0])
         batch = self._queue[:REQUESTS_PER_TURN]
         for index, request in enumerate(batch):

@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
-from namekeeper.lookup_cache.reader import PART_BYTES, RequestReader
+from namekeeper.lookup_cache.reader import PART_BYTES, SHORT_HEADER_BYTES, RequestReader
 from namekeeper.wire.codec import encode_command, encode_response
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -98,6 +98,17 @@ def test_a_header_for_the_slow_reader_is_left_to_whoever_serves_it(cache):
     found = reader.feed(encode_command(look_up()) + lenient + encode_command(look_up()))
     assert found == [ANSWER, (0, b"{,", b""), ANSWER]
     assert reader.frames.failure == ""
+
+
+@pytest.mark.parametrize("form", SerializeType)
+def test_a_long_header_is_left_to_whoever_serves_it(cache, form):
+    reader = RequestReader(cache=cache)
+    asked = request(105, {"topic": "T", "filler": "x" * SHORT_HEADER_BYTES}, b"body")
+    before, (kind, header, body), after = reader.feed(
+        encode_command(look_up()) + encode_command(asked, form) + encode_command(look_up())
+    )
+    assert (before, after) == (ANSWER, ANSWER)
+    assert (kind, len(header) > SHORT_HEADER_BYTES, body) == (form, True, b"body")
 
 
 def test_the_first_broken_frame_ends_the_stream_after_what_came_before_it(cache):

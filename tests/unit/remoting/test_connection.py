@@ -824,6 +824,19 @@ class Slow:
 class TestTimeOfATurn:
     """Look-ups pass; everything else shares the time of a turn."""
 
+    @pytest.mark.parametrize("form", SerializeType)
+    @pytest.mark.parametrize("more", [b"", b"\0"], ids=["alone", "and_a_part_of_the_next_frame"])
+    async def test_a_long_header_is_not_even_read_without_time(self, form, more):
+        slow = Slow()
+        one = Joined(slow, scheduler=slow.scheduler)
+        other = Joined(context=one.context)
+        one.deliver(frame(1, code=206))
+        filler = {"topic": "T", "filler": "x" * 3_000}
+        other.deliver(encode_command(request(105, filler, opaque=2), form) + more)
+        assert (one.answered, other.answered, other.transport.is_reading_now) == ([1], [], False)
+        await eventually(lambda: other.answered == [2])
+        assert other.transport.is_reading_now
+
     async def test_what_has_no_time_waits_for_its_turn_and_look_ups_do_not(self):
         slow = Slow()
         one = Joined(slow, scheduler=slow.scheduler)

@@ -5,7 +5,11 @@ from hypothesis import given
 
 from namekeeper.errors import ProtocolError
 from namekeeper.wire.command import RemotingCommand
-from namekeeper.wire.rocketmq_header import decode_rocketmq_header, encode_rocketmq_header
+from namekeeper.wire.rocketmq_header import (
+    MAX_EXT_FIELDS,
+    decode_rocketmq_header,
+    encode_rocketmq_header,
+)
 from tests.unit.wire.commands import binary_commands
 
 FIXED = pack(">hbhii", 105, 0, 373, 7, 0)
@@ -103,6 +107,13 @@ def test_a_header_that_ends_too_early_is_a_protocol_error(cut):
 def test_impossible_lengths_are_protocol_errors(data):
     with pytest.raises(ProtocolError, match="bad header"):
         decode_rocketmq_header(data)
+
+
+@pytest.mark.parametrize("field", [pair(b"", b""), pair(b"a", b"b")], ids=["empty", "again"])
+def test_a_header_has_no_more_ext_fields_than_allowed_whatever_is_in_them(field):
+    decode(header(field * MAX_EXT_FIELDS))
+    with pytest.raises(ProtocolError, match="more than 10000 ext fields"):
+        decode_rocketmq_header(header(field * (MAX_EXT_FIELDS + 1)))
 
 
 @pytest.mark.parametrize(
