@@ -36,7 +36,9 @@ __all__ = [
     "UnregisterBroker",
     "UnregisterResult",
     "end_live",
+    "end_mapping",
     "end_mappings",
+    "end_orphaned_mappings",
     "end_sparing",
     "is_orphan",
     "leave_group",
@@ -228,22 +230,26 @@ def _remove_group(edit: Edit, group: BrokerData) -> None:
     # No other mapping can be an orphan now: thousands of names may go, and there may be 100,000 mappings.
     of_its_topics = topics.keys() & tables.topic_queue_mapping_info_table.keys()
     for topic in sorted(of_its_topics.union(tables.mapped_topics_of(name))):
-        _end_orphaned_mappings(edit, topic)
+        end_orphaned_mappings(edit, topic)
 
 
 def end_mappings(edit: Edit, topics: Iterable[str], broker_name: str) -> None:
     """End the static-topic mappings of topics that this broker name lost, and orphaned ones."""
-    table = edit.tables.topic_queue_mapping_info_table
     for topic in topics:
-        if broker_name in table.get(topic, ()):
-            edit.apply(TopicMappingChanged(topic, broker_name, None))
-        _end_orphaned_mappings(edit, topic)
+        end_mapping(edit, topic, broker_name)
+        end_orphaned_mappings(edit, topic)
 
 
-def _end_orphaned_mappings(edit: Edit, topic: str) -> None:
+def end_mapping(edit: Edit, topic: str, broker_name: str) -> None:
+    """End the static-topic mapping of a topic that this broker name lost, if it has one."""
+    if broker_name in edit.tables.topic_queue_mapping_info_table.get(topic, ()):
+        edit.apply(TopicMappingChanged(topic, broker_name, None))
+
+
+def end_orphaned_mappings(edit: Edit, topic: str) -> None:
     """End the mappings of a topic that no broker name has, if no name of a mapping has a group (trap T45)."""
     by_name = edit.tables.topic_queue_mapping_info_table.get(topic, {})
-    if is_orphan(edit.tables, topic, *by_name):
+    if by_name and is_orphan(edit.tables, topic, *by_name):
         for broker_name in list(by_name):
             edit.apply(TopicMappingChanged(topic, broker_name, None))
 

@@ -16,7 +16,7 @@ from namekeeper.model.topic import QueueSpec
 from namekeeper.route.broker_names import NO_NAMES
 from namekeeper.route.change import Applied, Edit
 from namekeeper.route.events import Cause, TopicQueuesChanged, TopicRow
-from namekeeper.route.removal import end_mappings
+from namekeeper.route.removal import end_mapping, end_orphaned_mappings
 from namekeeper.route.rows import READ_WRITE, ChangedTable, TableCopies, make_row, with_perm, without_write
 from namekeeper.route.tables import RouteTables
 
@@ -89,15 +89,18 @@ class DeleteTopic(_NothingLeft, Struct):
         return self.copies.make(tables, sorted(self.touches(tables)))
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
-        """Drop the rows."""
+        """Drop the rows; thousands of broker names may have the topic, so its orphans are looked for once."""
         edit = Edit(tables, now)
-        for broker_name in sorted(self.touches(tables)):
+        names = sorted(self.touches(tables))
+        for broker_name in names:
             before = tables.topics_of(broker_name)
             after = self.copies.take(tables, broker_name)
             del after[self.topic]
             edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
-            end_mappings(edit, (self.topic,), broker_name)
+            end_mapping(edit, self.topic, broker_name)
             tables.forget_bodies(broker_name)
+        if names:
+            end_orphaned_mappings(edit, self.topic)
         return edit.applied(None)
 
 

@@ -433,7 +433,7 @@ def test_who_goes_looks_at_the_mappings_that_it_may_end_and_at_no_others(world, 
     mine = {"T3": TopicQueueMappingInfo("broker-b", {0: 0})}
     world.register(header("broker-b", SLAVE), body(["T1", "U"], mappings=mine), channel(2))
     looked: list[str] = []
-    monkeypatch.setattr(removal, "_end_orphaned_mappings", lambda _, topic: looked.append(topic))
+    monkeypatch.setattr(removal, "end_orphaned_mappings", lambda _, topic: looked.append(topic))
     world.do(unregister(channel(2), name="broker-b", addr=SLAVE))
     assert looked == ["T1", "T3"]
 

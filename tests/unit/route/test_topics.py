@@ -1,12 +1,13 @@
 """Changes of single topics and of permissions (protocol.md 2.4, 2.6, 2.12)."""
 
 import pytest
+from msgspec import structs
 
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import Cause, TopicMappingChanged, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
-from namekeeper.route.tables import RouteRules
+from namekeeper.route.tables import RouteRules, RouteTables
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
 from tests.support.server.builders import CLUSTER, RW4, World, body, channel, header, register
 
@@ -205,6 +206,27 @@ def test_a_permission_is_changed_in_slices_and_seen_at_once(world, monkeypatch):
     assert [answer for _, answer in world.answers[-2:]] == [3, 3]
     assert [world.perm(topic) for topic in ("T1", "T2", "RO")] == [6, 6, 6]
     assert world.queue.is_busy is False
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_the_names_that_have_a_topic_are_looked_up_no_more_often_the_more_there_are(
+    world, monkeypatch, is_mapped
+):
+    mapped = {"T1": TopicQueueMappingInfo(topic="T1", bname="name-0")} if is_mapped else {}
+    for number in range(50):
+        name = f"name-{number}"
+        named = header(name, f"10.1.0.{number}:1")
+        content = body(["T1", "T2"])
+        if mapped and not number:
+            content = structs.replace(content, mappings=mapped)
+        world.register(named, content, channel(10 + number))
+    calls = []
+    rows_of = RouteTables.rows_of
+    monkeypatch.setattr(RouteTables, "rows_of", lambda *given: calls.append(given) or rows_of(*given))
+    world.do(DeleteTopic("T1"))
+    assert len(calls) < 10
+    assert world.tables.rows_of("T1") == []
+    assert "T1" not in world.tables.topic_queue_mapping_info_table
 
 
 def test_tables_are_copied_in_slices_for_one_topic_of_many_names(world, monkeypatch):
