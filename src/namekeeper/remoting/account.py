@@ -7,6 +7,7 @@ bytes of its host, and a place among the calls that wait for a turn. The account
 
 import asyncio
 from collections.abc import Iterable
+from sys import getsizeof
 from typing import Protocol
 
 from namekeeper.lookup_cache.reader import Item
@@ -183,7 +184,7 @@ class Account:
     # Buffered bytes.
 
     def bytes_of(self, items: Iterable[Item]) -> int:
-        """Bytes of waiting requests, and of cached answers that replace some, without the bytes of claims."""
+        """Memory of waiting requests, and of cached answers instead of some, without the bodies of claims."""
         return sum(map(self._size_of, items))
 
     def count(self, holder: AccountHolder, size: int) -> None:
@@ -214,11 +215,11 @@ class Account:
             return QUEUED_BYTES
         if not isinstance(item, RemotingCommand):
             return len(item[1]) + len(item[2])
-        claim = self._claims.get(id(item))
-        if claim is not None and claim.is_granted:
-            return QUEUED_BYTES
         fields = item.ext_fields or {}
-        return QUEUED_BYTES + len(item.body) + sum(map(len, fields)) + sum(map(len, fields.values()))
+        # A field of two letters takes 120 bytes, so their length is no measure.
+        size = QUEUED_BYTES + sum(map(getsizeof, (fields, *fields, *fields.values())))
+        claim = self._claims.get(id(item))
+        return size if claim is not None and claim.is_granted else size + len(item.body)
 
     def _look_later(self, holder: AccountHolder, seconds_left: float, *, stalls: int) -> None:
         seconds = min(ARRIVAL_LOOK_SECONDS, seconds_left)

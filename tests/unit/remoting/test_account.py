@@ -1,6 +1,8 @@
 """The account of one connection without a connection; `test_connection` goes through both together."""
 
 import asyncio
+import tracemalloc
+from sys import getsizeof
 
 import pytest
 
@@ -18,12 +20,17 @@ from namekeeper.remoting.connection_state import ARRIVING, FLOWING, HELD_UP
 from namekeeper.remoting.unread import LISTS, QUEUED_BYTES
 from namekeeper.remoting.unserved import MIN_COUNTED_BYTES, UnservedRequests
 from namekeeper.route.channel import Channel
+from namekeeper.wire.codec import decode_frame, encode_command
+from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, request
+from namekeeper.wire.frames import FrameDecoder
 from tests.support.system.waiting import eventually
 
 SIZE = LARGE_FRAME_BYTES + 1
 HOST = "192.0.2.1"
 LIST = min(LISTS)
+FIELDS = {"a": "bc"}
+FIELDS_BYTES = getsizeof(FIELDS) + getsizeof("a") + getsizeof("bc")
 
 
 class Peer:
@@ -56,7 +63,7 @@ def opened(*, budget: BodyBudget | None = None, unserved: UnservedRequests | Non
 
 
 def requests(*sizes: int) -> list[RemotingCommand]:
-    return [request(103, {"a": "bc"}, b"x" * size) for size in sizes]
+    return [request(103, FIELDS, b"x" * size) for size in sizes]
 
 
 class TestPendingAnswers:
@@ -65,10 +72,13 @@ class TestPendingAnswers:
         first, second = requests(10, 20)
         for each in (first, second):
             account.add_pending(each)
-        assert (len(account), account.pending_bytes) == (2, 2 * (PENDING_BYTES + QUEUED_BYTES + 3) + 30)
+        assert (len(account), account.pending_bytes) == (
+            2,
+            2 * (PENDING_BYTES + QUEUED_BYTES + FIELDS_BYTES) + 30,
+        )
         account.settle(peer, first)
         assert (account.is_pending(first), account.is_pending(second)) == (False, True)
-        assert account.pending_bytes == PENDING_BYTES + QUEUED_BYTES + 3 + 20
+        assert account.pending_bytes == PENDING_BYTES + QUEUED_BYTES + FIELDS_BYTES + 20
 
     def test_a_request_without_its_body_holds_no_room(self, peer: Peer) -> None:
         budget = BodyBudget(10 * SIZE)
@@ -78,9 +88,22 @@ class TestPendingAnswers:
         listed.body = b""
         account.add_pending(listed)
         assert budget.in_flight == 0
-        assert account.pending_bytes == PENDING_BYTES + QUEUED_BYTES + 3
+        assert account.pending_bytes == PENDING_BYTES + QUEUED_BYTES + FIELDS_BYTES
         account.settle(peer, listed)
         assert account.pending_bytes == 0
+
+    @pytest.mark.parametrize("form", SerializeType)
+    @pytest.mark.parametrize("value", ["{}y", "{}\U0001f600"], ids=["ascii", "four_bytes_a_character"])
+    def test_the_fields_of_a_request_count_with_the_memory_that_they_take(
+        self, form: SerializeType, value: str
+    ) -> None:
+        fields = {f"{number:x}x": value.format(number) for number in range(9_000)}
+        (frame,) = FrameDecoder().feed(encode_command(request(103, fields), form))
+        tracemalloc.start()
+        asked = decode_frame(frame)
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert taken <= opened().bytes_of([asked]) <= 1.5 * taken
 
     def test_many_answers_are_much(self) -> None:
         account = opened()
@@ -173,8 +196,8 @@ class TestLargeFrames:
         granted, waiting = requests(SIZE, SIZE)
         assert account.admits(peer, granted)
         assert not account.admits(peer, waiting)
-        assert account.bytes_of([granted]) == QUEUED_BYTES
-        assert account.bytes_of([waiting]) == QUEUED_BYTES + SIZE + 3
+        assert account.bytes_of([granted]) == QUEUED_BYTES + FIELDS_BYTES
+        assert account.bytes_of([waiting]) == QUEUED_BYTES + SIZE + FIELDS_BYTES
         assert account.bytes_of([b"answer", (0, b"head", b"body")]) == QUEUED_BYTES + 8
 
     async def test_a_frame_that_was_not_admitted_is_not_watched(self, peer: Peer) -> None:

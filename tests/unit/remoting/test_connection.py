@@ -4,6 +4,7 @@ import itertools
 import logging
 import weakref
 from struct import pack
+from sys import getsizeof
 
 import pytest
 from hypothesis import given
@@ -372,7 +373,8 @@ class TestOneLimitForAllConnections:
         later = Later()
         joined = Joined(later)
         joined.deliver(frame(1, body=b"x" * 5_000))
-        wanted = PENDING_BYTES + QUEUED_BYTES + len("topic" + "T") + 5_000
+        wanted = PENDING_BYTES + QUEUED_BYTES + 5_000
+        wanted += sum(map(getsizeof, ({"topic": "T"}, "topic", "T")))
         assert joined.context.unserved.bytes == wanted
         later.answer()
         await turns()
