@@ -176,7 +176,8 @@ def topics_shown(tables: RouteTables, events: Iterable[Event]) -> TopicSets:
                     return EVERY_TOPIC
             case _:
                 found += map(tables.topics_of, broker_names_shown(tables, event))
-    return tuple(some for some in found if some)
+    # Each once: a change of a topic that thousands of broker names have has the same tuple for each of them.
+    return tuple({id(some): some for some in found if some}.values())
 
 
 def _in_both(some: Collection[str], wanted: AbstractSet[str]) -> Iterable[str]:

@@ -1,6 +1,6 @@
 """The protocol of a change of the tables: build, commit, clean up (docs/decisions/0003)."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -89,6 +89,15 @@ class Edit:
         """Apply an event, see `RouteTables.apply`, and record it."""
         self.tables.apply(event, channel, self.now, updates_index=updates_index)
         self.events.append(event)
+
+    def apply_to_names(self, events: Sequence[TopicQueuesChanged]) -> None:
+        """Apply events of the same topics for several broker names, and invalidate cached answers once.
+
+        Thousands of broker names may have a topic, and the answers of a topic are the same for all of them.
+        """
+        for event in events:
+            self.tables.apply(event, None, self.now, is_last=event is events[-1])
+        self.events += events
 
     def change_rows(self, broker_name: str, change: Callable[[TopicRow], TopicRow]) -> None:
         """Apply `change` to each row of a broker name; one event holds all rows that became different."""

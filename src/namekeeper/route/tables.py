@@ -153,6 +153,7 @@ class RouteTables:
         now: Now | None = None,
         *,
         updates_index: bool = True,
+        is_last: bool = True,
     ) -> None:
         """Change one row to the content of `event`.
 
@@ -163,6 +164,8 @@ class RouteTables:
             updates_index: whether to bring the topic index in step with the topics of the event. False if the
                 caller does it incrementally, or if the set of topics stays the same: then the change of
                 100,000 topics is the swap of one pointer.
+            is_last: whether to call `on_change`. False if an event with the same topics follows at once, for
+                another broker name.
         """
         if isinstance(event, BrokerHeard):
             if now is not None:
@@ -181,7 +184,8 @@ class RouteTables:
             if applier is None:
                 return
             applier(event)
-        self.on_change(event)
+        if is_last:
+            self.on_change(event)
 
     def index_topics(self, topics: Iterable[str], broker_name: str) -> list[str]:
         """Enter `topics` into the index, ahead of their rows; return each as the index's string."""

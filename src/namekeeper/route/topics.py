@@ -92,16 +92,19 @@ class DeleteTopic(_NothingLeft, Struct):
         """Drop the rows; thousands of broker names may have the topic, so its orphans are looked for once."""
         edit = Edit(tables, now)
         names = sorted(self.touches(tables))
+        topics = (self.topic,)
+        edit.apply_to_names([self._deletion(tables, broker_name, topics) for broker_name in names])
         for broker_name in names:
-            before = tables.topics_of(broker_name)
-            after = self.copies.take(tables, broker_name)
-            del after[self.topic]
-            edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
             end_mapping(edit, self.topic, broker_name)
             tables.forget_bodies(broker_name)
         if names:
             end_orphaned_mappings(edit, self.topic)
         return edit.applied(None)
+
+    def _deletion(self, tables: RouteTables, broker_name: str, topics: tuple[str]) -> TopicQueuesChanged:
+        before, after = tables.topics_of(broker_name), self.copies.take(tables, broker_name)
+        del after[self.topic]
+        return TopicQueuesChanged(broker_name, before, after, topics)
 
 
 class RegisterTopic(_NothingLeft, Struct):
@@ -133,14 +136,19 @@ class RegisterTopic(_NothingLeft, Struct):
         rows = self._rows(tables)
         if len(rows) < len(self.touches(tables)) and not tables.rows_of(self.topic):
             return Applied(None)
-        for broker_name, row in rows.items():
-            if self._differs(tables, broker_name, row):
-                before = tables.topics_of(broker_name)
-                after = self.copies.take(tables, broker_name)
-                after[self.topic] = row
-                edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
+        changed = [(name, row) for name, row in rows.items() if self._differs(tables, name, row)]
+        topics = (self.topic,)
+        edit.apply_to_names([self._change(tables, broker_name, row, topics) for broker_name, row in changed])
+        for broker_name in rows:
             tables.forget_bodies(broker_name)
         return edit.applied(None)
+
+    def _change(
+        self, tables: RouteTables, broker_name: str, row: TopicRow, topics: tuple[str]
+    ) -> TopicQueuesChanged:
+        before, after = tables.topics_of(broker_name), self.copies.take(tables, broker_name)
+        after[self.topic] = row
+        return TopicQueuesChanged(broker_name, before, after, topics)
 
     def _rows(self, tables: RouteTables) -> dict[str, TopicRow]:
         """The row of each broker name that comes before the first one without a group."""

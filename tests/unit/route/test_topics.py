@@ -5,6 +5,7 @@ from msgspec import structs
 
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
+from namekeeper.processor.recent_changes import topics_shown
 from namekeeper.route.events import Cause, TopicMappingChanged, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteRules, RouteTables
@@ -227,6 +228,23 @@ def test_the_names_that_have_a_topic_are_looked_up_no_more_often_the_more_there_
     assert len(calls) < 10
     assert world.tables.rows_of("T1") == []
     assert "T1" not in world.tables.topic_queue_mapping_info_table
+
+
+@pytest.mark.parametrize("change", [DeleteTopic("T1"), "register"], ids=["216", "217"])
+def test_answers_are_invalidated_once_however_many_names_have_the_topic(world, change):
+    names = [f"name-{number}" for number in range(20)]
+    for number, name in enumerate(names):
+        world.register(header(name, f"10.1.0.{number}:1"), body(["T1", "T2"]), channel(10 + number))
+    if change == "register":
+        change = RegisterTopic("T1", tuple((name, QueueSpec(16, 16, 6, 0)) for name in names))
+    announced = []
+    world.tables.on_change = announced.append
+    world.events.clear()
+    world.do(change)
+    assert announced == [world.events[-1]]
+    assert topics_shown(world.tables, world.events) == (("T1",),)
+    assert {event.broker_name for event in world.events} >= set(names)
+    assert all(event.after.get("T1") != event.before["T1"] for event in world.events)
 
 
 def test_tables_are_copied_in_slices_for_one_topic_of_many_names(world, monkeypatch):
