@@ -29,7 +29,15 @@ from namekeeper.route.events import (
     TopicRow,
 )
 
-__all__ = ["TOPIC_LINES_LIMIT", "ChangeMessage", "Line", "lines_of", "log_change", "shortened"]
+__all__ = [
+    "EVENTS_LIMIT",
+    "TOPIC_LINES_LIMIT",
+    "ChangeMessage",
+    "Line",
+    "lines_of",
+    "log_change",
+    "shortened",
+]
 
 log = logging.getLogger("namekeeper.namesrv")
 
@@ -38,6 +46,10 @@ Line = tuple[int, str]
 
 TOPIC_LINES_LIMIT = 100
 """Topics of one event that get a line each: a line takes 22 to 36 us, and a broker may have 100,000."""
+
+EVENTS_LIMIT = 1_000
+"""Events of one change that get lines: an event takes 5 us on the event loop, and 20,000 broker names may
+have a topic. The largest fleets have some hundreds."""
 
 VALUE_LIMIT = 4_096
 """Characters of a KV value that are shown: a value may be a megabyte, and 10,000 messages may wait."""
@@ -51,12 +63,15 @@ class ChangeMessage:
     It keeps only the shown parts: a message may wait for the disk, and a topic table takes megabytes.
     """
 
-    __slots__ = ("asked_by", "cause", "events")
+    __slots__ = ("asked_by", "cause", "events", "more")
 
     def __init__(self, change: Change) -> None:
         self.cause = change.cause
         self.asked_by = change.asked_by
-        self.events = tuple(_shown(event, change.cause) for event in change.events if type(event) in _LINES)
+        logged = [event for event in change.events if type(event) in _LINES]
+        self.events = tuple(_shown(event, change.cause) for event in logged[:EVENTS_LIMIT])
+        self.more = len(logged) - len(self.events)
+        """Events beyond the limit, which are not shown."""
 
     def __str__(self) -> str:
         return "\n".join(text for _, text in self.lines())
@@ -65,6 +80,8 @@ class ChangeMessage:
         """The log lines of the change, in order."""
         for event in self.events:
             yield from _LINES[type(event)](event, self)
+        if self.more:
+            yield _INFO, f"and {self.more} more changes of other rows"
 
 
 class _ShownRows(Struct, frozen=True):

@@ -6,7 +6,14 @@ import sys
 import pytest
 from msgspec.structs import astuple as to_tuple
 
-from namekeeper.app.log_lines import TOPIC_LINES_LIMIT, VALUE_LIMIT, ChangeMessage, lines_of, log_change
+from namekeeper.app.log_lines import (
+    EVENTS_LIMIT,
+    TOPIC_LINES_LIMIT,
+    VALUE_LIMIT,
+    ChangeMessage,
+    lines_of,
+    log_change,
+)
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.topic import QueueSpec
 from namekeeper.model.version import DataVersion
@@ -106,6 +113,16 @@ def test_many_topics_are_summed_up_after_a_hundred():
         lines = texts(Cause.REGISTER, event)
         assert len(lines) == TOPIC_LINES_LIMIT + 1
         assert lines[-1].startswith("and 7 more topics of b ")
+
+
+def test_many_events_of_one_change_are_summed_up_after_a_thousand():
+    events = [TopicQueuesChanged(f"b{n}", {"t": row()}, {}, ("t",)) for n in range(EVENTS_LIMIT + 7)]
+    lines = texts(Cause.DELETE_TOPIC, *events)
+    assert len(lines) == EVENTS_LIMIT + 1
+    assert lines[-2].startswith("deleteTopic, remove one broker's topic b999 t ")
+    assert lines[-1] == "and 7 more changes of other rows"
+    assert len(ChangeMessage(Change(Cause.DELETE_TOPIC, "p:1", tuple(events))).events) == EVENTS_LIMIT
+    assert texts(Cause.DELETE_TOPIC, *events[:EVENTS_LIMIT]) == lines[:-1]
 
 
 @pytest.mark.parametrize(
