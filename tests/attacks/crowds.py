@@ -29,6 +29,7 @@ __all__ = [
     "ask_for_mapped_topic",
     "ask_for_wide_topic",
     "ask_for_zones_of_wide_topic",
+    "be_across_all_names",
     "be_refused_everywhere",
     "begin_handshakes",
     "client_hello",
@@ -100,6 +101,22 @@ def start_with_wide_topic(names: int, target: Target, stack: contextlib.ExitStac
         wire.send(registration(f"wide-{index:05}", rows, cluster="Wide", addr=addr))
     for _ in range(names):
         assert answered.acquire(timeout=READY_SECONDS), "it was refused"
+
+
+def be_across_all_names(target: Target) -> None:
+    """Give a topic to 4,000 broker names by one 217, change all its rows, and delete it by one 216, again and again."""
+    with Wire(target.port) as wire:
+        while True:
+            for count_of_queues in (4, 8):
+                body = _queues_of_wide_names(target.times(4_000), count_of_queues)
+                wire.ask(frame(217, {"topic": "Across"}, body))
+            wire.ask(frame(216, {"topic": "Across"}))
+
+
+def _queues_of_wide_names(names: int, queues: int) -> bytes:
+    rest = {"perm": 6, "readQueueNums": queues, "writeQueueNums": 4, "topicSysFlag": 0}
+    rows = [{"brokerName": f"wide-{index:05}", **rest} for index in range(names)]
+    return json.dumps({"queueDatas": rows, "brokerDatas": []}).encode()
 
 
 def ask_for_wide_topic(target: Target) -> None:

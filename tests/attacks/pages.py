@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import random
 import selectors
 import socket
 import threading
@@ -13,12 +14,14 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from namekeeper.model.topic import TopicConfig
 from tests.attacks.crowds import allow_connections
 from tests.attacks.peers import Target, Wire, frame, pipelined, registration, topics, write_down
 
 __all__ = [
     "SMALL_HISTORY",
     "answer_notifications_without_end",
+    "ask_for_names_alike",
     "ask_why_again_and_again",
     "be_notified_everywhere",
     "causes_take_too_much",
@@ -27,7 +30,9 @@ __all__ = [
     "consoles",
     "look_up_ever_new_topics",
     "name_brokers_that_resolve_slowly",
+    "others_waited_for_the_page",
     "page_is_too_large",
+    "register_names_alike",
     "too_many_were_notified",
     "watch_many_topics",
 ]
@@ -43,6 +48,10 @@ SMALL_HISTORY = 4 << 20
 CAUSES_MIB = 96.0
 """Most memory of a page with such a history: 60 MiB of Python, the history, and two causes at once."""
 WATCHERS, WATCHED = 1_680, 200
+NAMES_ALIKE = 8_000
+LONGEST_FILE = "longest-overview"
+OVERVIEW_SECONDS = 5.0
+"""Most time of an overview while another host asks for unknown names; it took 20 s."""
 
 
 # A descriptor for each address that a peer names.
@@ -254,19 +263,77 @@ def causes_take_too_much(target: Target) -> str:
     return f"the page's process took {most:.0f} MiB of {CAUSES_MIB:.0f}" if most > CAUSES_MIB else ""
 
 
+# Names like other names, for which the page looks among all.
+
+
+def register_names_alike(target: Target, stack: contextlib.ExitStack) -> None:
+    """Register topics whose long names have the same letters, and wait until the page has them."""
+    wire = stack.enter_context(Wire(target.port))
+    rows = [TopicConfig(topic_name=name) for name in _names_alike(NAMES_ALIKE)]
+    header, _ = wire.ask(registration("alike", rows, compressed=True))
+    assert b'"code":0,' in header, header
+    assert _has_read(target, NAMES_ALIKE), "the page does not read the journal"
+
+
+def _names_alike(count: int) -> Iterator[str]:
+    chance = random.Random(count)
+    letters = list("ab" * 95)  # difflib compares names of 200 and more characters less closely
+    for _ in range(count):
+        chance.shuffle(letters)
+        yield "".join(letters)
+
+
+def ask_for_names_alike(target: Target) -> None:
+    """Ask for topics that nobody has, with names like others, and note how long another host's overview takes."""
+    threading.Thread(target=_ask_for_each, args=(target,), daemon=True).start()
+    longest = 0.0
+    while True:
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            _read_page(target, "127.0.0.2", "/api/overview", seconds=2 * OVERVIEW_SECONDS)
+        longest = max(longest, time.monotonic() - began)
+        write_down(target.folder / LONGEST_FILE, str(longest))
+        time.sleep(0.1)
+
+
+def _ask_for_each(target: Target) -> None:
+    for name in _names_alike(1_000):
+        with contextlib.suppress(OSError):
+            _read_page(target, "127.0.0.1", f"/api/topic?name={name}")
+
+
+def _read_page(target: Target, host: str, path: str, *, seconds: float = 120.0) -> None:
+    page = http.client.HTTPConnection("127.0.0.1", target.http_port, seconds, source_address=(host, 0))
+    with contextlib.closing(page):
+        page.request("GET", path)
+        page.getresponse().read()
+
+
+def others_waited_for_the_page(target: Target) -> str:
+    """Say so if the overview took another host too long."""
+    longest = float((target.folder / LONGEST_FILE).read_text())
+    return f"an overview took {longest:.1f} s of {OVERVIEW_SECONDS:.0f}" if longest > OVERVIEW_SECONDS else ""
+
+
 def page_is_too_large(target: Target) -> str:
     """Say so if the page's process took too much memory until it had read all changes."""
-    end = time.monotonic() + PAGE_SECONDS
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            (row,) = _overview(target)["namesrvs"]
-            if row["progress"][0] == row["progress"][1] and row["topics"] > 1_000:
-                break
-        time.sleep(0.5)
+    _has_read(target, 1_000)
     most = [_most_mib(process) for process in consoles(target.folder)]
     if not most:
         return "the page has no process"
     return f"the page's process took {max(most):.0f} MiB of {PAGE_MIB:.0f}" if max(most) > PAGE_MIB else ""
+
+
+def _has_read(target: Target, topics_count: int) -> bool:
+    """Wait until the page has read all changes, with more than that many topics; return whether it has."""
+    end = time.monotonic() + PAGE_SECONDS
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            (row,) = _overview(target)["namesrvs"]
+            if row["progress"][0] == row["progress"][1] and row["topics"] >= topics_count:
+                return True
+        time.sleep(0.5)
+    return False
 
 
 def _overview(target: Target) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from namekeeper.wire.command import request
 __all__ = [
     "Target",
     "Wire",
+    "announcement",
     "frame",
     "opened",
     "pipelined",
@@ -62,6 +63,12 @@ def frame(
 ) -> bytes:
     """One request as bytes."""
     return encode_command(request(code, fields, body, opaque=opaque, oneway=oneway))
+
+
+def announcement(size: int) -> bytes:
+    """Begin a frame of that many bytes: its length and its header."""
+    header = b'{"code":103,"language":"JAVA","version":513,"opaque":1,"flag":0,"extFields":{}}'
+    return struct.pack(">II", size - 4, len(header)) + header
 
 
 def topics(prefix: str, count: int) -> tuple[TopicConfig, ...]:

@@ -22,6 +22,7 @@ from tests.attacks.crowds import (
     ask_for_mapped_topic,
     ask_for_wide_topic,
     ask_for_zones_of_wide_topic,
+    be_across_all_names,
     be_refused_everywhere,
     begin_handshakes,
     leave_frames_half_sent,
@@ -43,9 +44,15 @@ from tests.attacks.http_port import (
     send_slowly,
     take_all_slots,
 )
+from tests.attacks.large_frames import (
+    end_binary_headers_at_once,
+    keep_claims_of_odd_headers,
+    leave_announced_frames_at_once,
+)
 from tests.attacks.pages import (
     SMALL_HISTORY,
     answer_notifications_without_end,
+    ask_for_names_alike,
     ask_why_again_and_again,
     be_notified_everywhere,
     causes_take_too_much,
@@ -53,11 +60,23 @@ from tests.attacks.pages import (
     come_and_go,
     look_up_ever_new_topics,
     name_brokers_that_resolve_slowly,
+    others_waited_for_the_page,
     page_is_too_large,
+    register_names_alike,
     too_many_were_notified,
     watch_many_topics,
 )
-from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
+from tests.attacks.peers import (
+    Target,
+    Wire,
+    announcement,
+    frame,
+    opened,
+    pipelined,
+    registration,
+    topics,
+    wait_for_the_end,
+)
 from tests.attacks.timing import (
     RULES_FLAGS,
     measure_refusals,
@@ -65,6 +84,7 @@ from tests.attacks.timing import (
     time_reveals_something,
     write_rules_with_users,
 )
+from tests.attacks.waiting_lists import ask_with_bodies_and_leave, fill_budget_for_lists
 from tests.support.wire.certificates import Certificates
 
 __all__ = ["ROWS", "Row"]
@@ -241,16 +261,11 @@ def never_read_answers(target: Target) -> None:
 # Rows 5, 6, 12: the budget of large bodies.
 
 
-def _announcement(size: int) -> bytes:
-    header = b'{"code":103,"language":"JAVA","version":513,"opaque":1,"flag":0,"extFields":{}}'
-    return struct.pack(">II", size - 4, len(header)) + header
-
-
 def announce_and_send_nothing(count: int, target: Target) -> None:
     def come_again(_: int) -> None:
         while True:
             with Wire(target.port) as wire:
-                wire.send(_announcement(FRAME))
+                wire.send(announcement(FRAME))
                 with contextlib.suppress(OSError):
                     wire.answer()
 
@@ -264,7 +279,7 @@ def send_a_byte_a_second(target: Target) -> None:
     def trickle(_: int) -> None:
         while True:
             with contextlib.suppress(OSError), Wire(target.port) as wire:
-                wire.send(_announcement(FRAME))
+                wire.send(announcement(FRAME))
                 while True:
                     wire.send(b"x")
                     pause.wait(1.0)
@@ -290,7 +305,7 @@ def send_bombs(target: Target) -> None:
 
 
 def send_rubbish(target: Target) -> None:
-    head = _announcement(FRAME)
+    head = announcement(FRAME)
     rubbish = os.urandom(FRAME - len(head))
 
     def flood(_: int) -> None:
@@ -534,6 +549,7 @@ _hold_50k = partial(hold_victim, 50_000)
 _hold_100k = partial(hold_victim, 100_000)
 _hold_200k = partial(hold_victim, 200_000)
 _start_with_18k = partial(start_with_wide_topic, 18_000)
+_start_with_4k = partial(start_with_wide_topic, 4_000)
 _start_with_1k = partial(start_with_wide_topic, 1_000)
 
 ROWS = _among((
@@ -608,9 +624,18 @@ ROWS = _among((
         flags={"server_socket_rcv_buf_size": "8192"}),
     Row("56", "two hosts ask why, after a broker came and went 15,000 times", ask_why_again_and_again, come_and_go,
         check=causes_take_too_much, flags={"console_history_bytes": str(SMALL_HISTORY)}, seconds=20),
+    Row("57", "a host asks for unknown topics with names like 8,000 others", ask_for_names_alike, register_names_alike,
+        check=others_waited_for_the_page, seconds=20),
     Row("60", "the times of refused signatures are compared", measure_refusals, check=time_reveals_something,
         files=write_rules_with_users, flags=RULES_FLAGS, seconds=120),
     Row("61", "the times of refused tokens on the HTTP port are compared", measure_refused_tokens,
         check=time_reveals_something, files=write_rules_with_users, flags=RULES_FLAGS, seconds=120),
+    Row("70", "9,000 frames of 65 KB are announced and left at once", leave_announced_frames_at_once, seconds=20),
+    Row("71", "1,400 binary headers of 60 KB end at once", end_binary_headers_at_once, seconds=20),
+    Row("72", "frames of 70 KB with odd headers over one connection", keep_claims_of_odd_headers, seconds=30),
+    Row("73", "lists are asked for with 8 MB, connections leave", ask_with_bodies_and_leave, fill_namespace, seconds=20),
+    Row("74", "lists are asked for with bodies that fill the budget", fill_budget_for_lists, fill_namespace, seconds=20),
+    Row("75", "217 and 216 of a topic on 4,000 broker names", be_across_all_names, _start_with_4k, seconds=20,
+        flags={"journal_queue_bytes": str(16 * MIB)}),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -28,6 +28,10 @@ NOT_IN_CI: dict[str, str] = {
     "52": f"row 45 over TLS; {_TIME}",
     "53": f"row 46 over TLS; {_TIME}",
     "56": "takes a minute: the page has to read all sessions",
+    "57": "takes a minute: the page has to read the topics",
     "60": "takes about 20 seconds: its answer needs many rounds",
     "61": "row 60 on the HTTP port; its answer needs many rounds, too",
+    "71": "takes a minute: memory is back 30 s after the end of it",
+    "72": "what it leaves shows after 8 s; a test of the connection finds it, too",
+    "75": "takes half a minute: 4,000 broker names are registered first",
 }
