@@ -284,9 +284,8 @@ MUTANTS = (
     Mutant(
         "short-cut-survives-216",
         "route/topics.py",
-        "            end_mappings(edit, (self.topic,), broker_name)\n"
-        "            tables.forget_bodies(broker_name)\n",
-        "            end_mappings(edit, (self.topic,), broker_name)\n",
+        "            end_mapping(edit, self.topic, broker_name)\n            tables.forget_bodies(broker_name)\n",
+        "            end_mapping(edit, self.topic, broker_name)\n",
         "a deleted topic comes back with the next registration (trap T43)",
         (ROUTE + "short_cut.py",),
     ),

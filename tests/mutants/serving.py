@@ -648,8 +648,8 @@ SERVING_MUTANTS = (
     Mutant(
         "cache-is-told-of-no-change",
         "route/tables.py",
-        "        self.on_change(event)\n",
-        "",
+        "            self.on_change(event)\n",
+        "            pass\n",
         "what shows a change is forgotten before the change is answered",
         ("processor/test_route_answers.py",),
     ),
