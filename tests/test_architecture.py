@@ -84,19 +84,17 @@ MAX_LINES = 500
 FRAGMENT_LINES = 80
 """A module of at most so many lines with one importer is a fragment, unless `FRAGMENTS` has the reason."""
 
-HISTORY = "its place follows from history as one package, which is being made of answers, console and journal.reading"
 FRAGMENTS = {
     "pipeline/signals.py": "handlers of the operating system's signals; a run knows nothing of them",
     "answers/from_rows.py": "pure; the command that asks a warehouse is the edge",
-    "answers/refusals.py": HISTORY,
-    "answers/replayed.py": HISTORY,
-    "answers/restart.py": HISTORY,
-    "console/difference.py": HISTORY,
-    "console/evidence_links.py": HISTORY,
-    "console/search.py": HISTORY,
-    "journal/reading/block_check.py": HISTORY,
-    "journal/reading/intact_records.py": HISTORY,
-    "journal/reading/last_heard.py": HISTORY,
+    "answers/refusals.py": "one of the kinds of facts of an explanation, beside the others",
+    "answers/replayed.py": "values of a whole state, as the other modules of answers give values; the command prints them",
+    "console/difference.py": "compares two states; the views know the queries of the page",
+    "console/evidence_links.py": "finds names in texts; the views know the queries of the page",
+    "console/search.py": "finds names in histories; the views know the queries of the page",
+    "journal/reading/block_check.py": "believes no summary of a block, as every other reader does; `verify` lists what is wrong",
+    "journal/reading/intact_records.py": "refuses what every other reader passes over; the caller keeps the rows",
+    "journal/reading/last_heard.py": "follows the times of heartbeats; the caller keeps the rows",
     "broker/system_topics.py": "data: the topics of each release of RocketMQ; the registrar knows no release",
     "cli/main.py": "the entry point of the scripts; it imports nothing but the command that was asked for",
     "journal/contract/narrow.py": "cuts bytes before they are decoded; the decoder knows no bytes",

@@ -457,7 +457,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "everybody-counts-as-known",
-        "answers/restart.py",
+        "answers/without_route.py",
         "if session.boot == boot and session.valid_to == end]\n",
         "if session.valid_to == end or session.boot != boot]\n",
         "known brokers are those of the boot before",
@@ -465,7 +465,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "gone-before-the-end-counts-as-known",
-        "answers/restart.py",
+        "answers/without_route.py",
         "if session.boot == boot and session.valid_to == end]\n",
         "if session.boot == boot]\n",
         "known brokers are those that were there when the boot before ended",

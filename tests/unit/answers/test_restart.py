@@ -1,6 +1,6 @@
 """Who was back after a name server started."""
 
-from namekeeper.answers.restart import brokers_back
+from namekeeper.answers.without_route import brokers_back
 from tests.unit.answers.story import Story
 
 
