@@ -1,4 +1,4 @@
-"""An idea of the history has one shape: row, source of steps, loop over segments, engine of periods.
+"""An idea has one shape: row, source of steps, loop over segments, engine of periods, budget of the event loop.
 
 `test_request_codes.py` shows it of the table of request codes, `test_row_fields.py` of the fields of a row.
 """
@@ -34,6 +34,13 @@ REPEATS_A_ROW = {
     ("journal/recording/activity.py", "_LiveRegistration"): "counts heartbeats of a minute",
 }
 """Classes with the values of a row, besides the contract and the live tables, and the reason of each."""
+READS_A_FINE_CLOCK = {
+    "remoting/scheduler.py": "divides the time of an iteration of the event loop",
+    "app/durations.py": "measures how long answers take",
+    "remoting/sampling.py": "measures what a sample of the lookups takes",
+    "journal/journal.py": "leaves most of the time to other threads than that of the journal",
+}
+"""Modules that measure less than a millisecond, and why they do not share the budget of the scheduler."""
 
 
 @cache
@@ -188,6 +195,28 @@ def test_one_engine_in_python_makes_the_periods_of_rows():
 
 def test_another_engine_is_found():
     assert "RowVersion" in set(called(ast.parse("versions = [rows.RowVersion(row, at) for row in found]")))
+
+
+def clocks(tree: ast.Module) -> Iterator[str]:
+    """The fine clocks that a module names."""
+    for node in ast.walk(tree):
+        names = [each.name for each in node.names] if isinstance(node, ast.ImportFrom) else []
+        names += [node.attr] if isinstance(node, ast.Attribute) else []
+        yield from {"perf_counter", "perf_counter_ns"}.intersection(names)
+
+
+def test_one_module_has_a_budget_of_the_event_loop():
+    """Whoever limits its own work in an iteration reads a clock that counts parts of a millisecond."""
+    found = {module for module, tree in trees("perf_counter").items() if any(clocks(tree))}
+    assert found == set(READS_A_FINE_CLOCK)
+    assert [module for module, text in sources().items() if "ITERATION_SECONDS =" in text] == [
+        "remoting/scheduler.py"
+    ]
+
+
+def test_another_budget_is_found():
+    assert list(clocks(ast.parse("from time import perf_counter"))) == ["perf_counter"]
+    assert list(clocks(ast.parse("end = time.perf_counter_ns() + 2_000_000"))) == ["perf_counter_ns"]
 
 
 def test_one_template_in_sql_makes_the_periods_of_rows():
