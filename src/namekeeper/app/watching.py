@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from namekeeper.clock import Clock
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal
 from namekeeper.processor.recent_changes import RecentChanges, Revision, RouteChange, topics_shown
 from namekeeper.processor.state import NameServerState
@@ -350,7 +351,7 @@ class RouteWatch:
         if not numbering.folder:
             return
         until = Revision(numbering.boot, floor.seq)
-        part = await asyncio.to_thread(_read, numbering.folder, until)
+        part = await DaemonThreads("reading for watchers", 1).run(_read, numbering.folder, until)
         if part is None or epoch != self._epoch or floor != self._recent.floor:
             return
         for change in part.changes:

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from namekeeper.console.histories import FollowedHistory, Histories
 from namekeeper.console.views import ConsoleViews, Query
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
@@ -49,7 +50,9 @@ BEAT_SECONDS = 10.0
 """Interval of signs of life in a stream."""
 LASTING_LIMIT = 64
 """Pages that listen, and questions that others answer, at a time; each costs a descriptor."""
-
+THREADS = 6
+"""Threads that read histories, as many that make views, and as many for long views. A view whose client is
+gone keeps its thread until it is made; a stop waits for none of them."""
 ANSWER_BYTES = 16 * 1024 * 1024
 """Longest answer of a view. The name server of a page keeps it in memory until the peer reads it."""
 VIEWS_AT_ONCE = 2
@@ -80,6 +83,9 @@ class ConsoleServer:
             lambda request: self._pages.get(request.path), doors, self._refused, style=PROBLEMS,
             finish=_add_page_headers, nothing="there is nothing at this address; / is the page".format,
         )  # fmt: skip
+        self._readers, self._makers, self._long_makers = (
+            DaemonThreads(name, THREADS) for name in ("reader", "view", "long view")
+        )
         self._reading: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
         self._has_begun = asyncio.Event()
@@ -126,7 +132,7 @@ class ConsoleServer:
     async def _read(self) -> None:
         """Follow all histories, after each one has shown the rows that it finds at once."""
         histories = self._histories.all
-        begins = [asyncio.create_task(asyncio.to_thread(self._histories.begin, each)) for each in histories]
+        begins = [asyncio.create_task(self._readers.run(self._histories.begin, each)) for each in histories]
         await asyncio.wait(begins, timeout=BEGIN_SECONDS)
         self._has_begun.set()
         if any([await each for each in begins]):
@@ -145,7 +151,7 @@ class ConsoleServer:
 
     async def _follow(self, history: FollowedHistory) -> None:
         while True:
-            if await asyncio.to_thread(self._histories.read, history):
+            if await self._readers.run(self._histories.read, history):
                 await self._tell()
             await asyncio.sleep(POLL_SECONDS)
 
@@ -204,8 +210,9 @@ class ConsoleServer:
             try:
                 query = self._views.resolved(name, dict(request.query))
                 is_long = not locked or self._histories.needs(self._views.earlier(name, query))
+                makers = self._long_makers if is_long else self._makers
                 async with (self._long_turns if is_long else self._turns).of(request.remote or ""):
-                    data = await asyncio.to_thread(body, query)
+                    data = await makers.run(body, query)
             except NamekeeperError as error:
                 return problem(400, str(error))
             return web.Response(body=data, content_type="application/json")

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.journal.journal import Journal
 from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.journal.recording.source import Source
@@ -89,7 +90,7 @@ class ObservedJournal:
         """End the period at the last answer, and wait for the disk for some seconds."""
         self._ticking.cancel()
         self._journal.end(is_stopped=False)
-        await asyncio.to_thread(self._journal.join, JOIN_SECONDS)
+        await DaemonThreads("end of a journal", 1).run(self._journal.join, JOIN_SECONDS)
 
     def status(self) -> JournalStatus:
         """The state of the journal now."""

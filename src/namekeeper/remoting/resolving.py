@@ -4,12 +4,11 @@ A peer chooses the names of its brokers, and the DNS may take half a minute for 
 `getaddrinfo` has an unbounded queue before its threads, and no loop closes before those threads are done.
 """
 
-import asyncio
-import contextlib
 import socket
-import threading
 from collections.abc import Sequence
 from typing import Any
+
+from namekeeper.daemon_threads import DaemonThreads
 
 __all__ = ["NAMES_AT_ONCE", "Resolver"]
 
@@ -22,7 +21,7 @@ class Resolver:
     """Looks up host names for one event loop. Callers wait for a thread within their own time limit."""
 
     def __init__(self) -> None:
-        self._slots = asyncio.Semaphore(NAMES_AT_ONCE)
+        self._threads = DaemonThreads("resolver", NAMES_AT_ONCE)
 
     async def addresses(self, host: str) -> list[str]:
         """Return the IP addresses of a host, best first; an IP address is its own.
@@ -32,18 +31,10 @@ class Resolver:
         """
         if _is_address(host):
             return [host]
-        await self._slots.acquire()
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[str]] = loop.create_future()
-        thread = threading.Thread(
-            target=self._look_up, args=(host, loop, answer), name="resolver", daemon=True
-        )
         try:
-            thread.start()
+            return await self._threads.run(_look_up, host)
         except RuntimeError as error:  # no more threads
-            self._slots.release()
             raise OSError(str(error)) from None
-        return await answer
 
     async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[dict[str, Any]]:
         """Return the addresses in the form that aiohttp needs."""
@@ -59,25 +50,9 @@ class Resolver:
     async def close(self) -> None:
         """Do nothing: aiohttp calls it."""
 
-    def _look_up(
-        self, host: str, loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[list[str]]"
-    ) -> None:
-        found: list[str] | OSError
-        try:
-            found = list(dict.fromkeys(_text_of(info) for info in _infos(host)))
-        except OSError as error:
-            found = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits for the name any more
-            loop.call_soon_threadsafe(self._end, answer, found)
 
-    def _end(self, answer: "asyncio.Future[list[str]]", found: list[str] | OSError) -> None:
-        self._slots.release()
-        if answer.done():  # its caller has given up
-            return
-        if isinstance(found, OSError):
-            answer.set_exception(found)
-        else:
-            answer.set_result(found)
+def _look_up(host: str) -> list[str]:
+    return list(dict.fromkeys(_text_of(info) for info in _infos(host)))
 
 
 def _infos(host: str, flags: int = 0) -> Sequence[tuple[Any, ...]]:

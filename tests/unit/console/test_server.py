@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import uvloop
 
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
@@ -25,7 +26,7 @@ from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
 from tests.support.server.secrets import Untouchable, comparisons
-from tests.support.system.waiting import eventually, turns
+from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.unit.answers.story import Story
 from tests.unit.console.test_histories import Clock
 
@@ -192,14 +193,46 @@ def test_a_stop_before_the_end_of_a_journal_is_found_logs_no_error(site, monkeyp
             await eventually(lambda: site.server._reading is not None)
             await turns()
 
-    with late_end(monkeypatch) as may_begin:
-        threading.Timer(
-            0.2, may_begin.set
-        ).start()  # after the stop: the loop ends when its threads have ended
+    with late_end(monkeypatch):
         asyncio.run(stop_early())
     del site.server  # nobody asks for its results any more
     gc.collect()
     assert [record.message for record in caplog.records if record.name == "asyncio"] == []
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.SelectorEventLoop, uvloop.Loop])
+@pytest.mark.parametrize("busy", ["begin", "read", "view"])
+def test_a_stop_waits_for_no_thread_that_reads_a_journal(site, monkeypatch, busy, loop_factory):
+    is_reading, may_end = threading.Event(), threading.Event()
+
+    def read_on(*_: object) -> None:
+        is_reading.set()
+        may_end.wait()
+
+    if busy == "view":
+        read_on.__name__ = "why"
+        monkeypatch.setattr(site.views, "why", read_on)
+    else:
+        monkeypatch.setattr(FollowedHistory, busy, read_on)
+    site.server = site.server_with(Doors("127.0.0.1"))
+
+    async def stop_while_it_reads() -> None:
+        async with site.server:
+            asking = asyncio.create_task(site.get("/api/why?name=T"))
+            await eventually(is_reading.is_set)
+        await asyncio.gather(asking, return_exceptions=True)
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(stop_while_it_reads())
+
+    ended = threading.Thread(target=run, daemon=True)
+    ended.start()
+    try:
+        ended.join(READING * PATIENCE)
+        assert not ended.is_alive()
+    finally:
+        may_end.set()
 
 
 async def test_who_asks_before_the_end_of_a_journal_is_found_is_answered_with_it(site, monkeypatch):

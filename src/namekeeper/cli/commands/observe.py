@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from namekeeper.cli.tls_files import TlsFiles, take_tls_files
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.files import (
     SMALL_FILE_BYTES,
@@ -51,6 +53,7 @@ __all__ = ["STATUS_FILE", "observe"]
 STATUS_FILE = ".observe.json"
 """File in the folder of the journals, with the status of each name server."""
 STATUS_SECONDS = 2.0
+"""Interval at which it is written, and how long a stop waits for its removal."""
 STALE_MS = 30_000
 """A status that is older was left by an observer that was killed."""
 SECRET_BYTES = 4_096
@@ -196,20 +199,23 @@ def _secret_in(path: str) -> str:
 
 async def _run(observers: Observers, status_file: Path) -> None:
     stop = asyncio.Event()
+    threads = DaemonThreads("status file", 1)
     running = asyncio.create_task(observers.run())
-    writing = asyncio.create_task(_write_status(observers, status_file))
+    writing = asyncio.create_task(_write_status(observers, status_file, threads))
     with stopping_by_signals(stop.set):
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
         for task in (running, writing, stopped):
             task.cancel()
         await asyncio.gather(running, writing, stopped, return_exceptions=True)
-        await asyncio.to_thread(status_file.unlink, missing_ok=True)
+        with contextlib.suppress(TimeoutError):  # the disk hangs
+            async with asyncio.timeout(STATUS_SECONDS):
+                await threads.run(partial(status_file.unlink, missing_ok=True))
 
 
-async def _write_status(observers: Observers, status_file: Path) -> None:
+async def _write_status(observers: Observers, status_file: Path, threads: DaemonThreads) -> None:
     while True:
-        await asyncio.to_thread(_save_status, observers.status(), status_file)
+        await threads.run(_save_status, observers.status(), status_file)
         await asyncio.sleep(STATUS_SECONDS)
 
 

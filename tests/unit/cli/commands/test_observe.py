@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import threading
 
 import pytest
@@ -9,8 +10,10 @@ from click.testing import CliRunner
 
 from namekeeper.cli.commands import observe as command
 from namekeeper.cli.group import namekeeper
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.client import RemotingClient
+from tests.support.system.loops import virtual_time
 
 
 @pytest.fixture
@@ -181,7 +184,32 @@ async def test_the_status_is_taken_on_the_event_loop(tmp_path):
             loop.call_soon_threadsafe(taken_by.put_nowait, threading.current_thread())
             return {}
 
-    writing = asyncio.create_task(command._write_status(Observers(), tmp_path / "status"))
+    writing = asyncio.create_task(
+        command._write_status(Observers(), tmp_path / "status", DaemonThreads("status", 1))
+    )
     assert await taken_by.get() is threading.current_thread()
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
+
+
+@virtual_time
+@pytest.mark.usefixtures("stop_signals_put_back")
+async def test_a_stop_does_not_wait_for_a_status_file_on_a_disk_that_hangs(tmp_path, monkeypatch):
+    loop, may_end = asyncio.get_running_loop(), threading.Event()
+
+    class Observers:
+        async def run(self):
+            await asyncio.Event().wait()
+
+        def status(self):
+            return {}
+
+    def hang(_status, _file):
+        loop.call_soon_threadsafe(signal.raise_signal, signal.SIGTERM)
+        may_end.wait()
+
+    monkeypatch.setattr(command, "_save_status", hang)
+    try:
+        await command._run(Observers(), tmp_path / "status")
+    finally:
+        may_end.set()

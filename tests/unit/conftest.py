@@ -1,4 +1,4 @@
-"""Fixtures of this room."""
+"""Fixtures of tests in one process."""
 
 import signal
 from collections.abc import Iterator
