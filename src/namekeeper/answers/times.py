@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from namekeeper.common.durations import parse_duration_ms
+from namekeeper.common.durations import LATEST_MS, parse_duration_ms
 from namekeeper.errors import ConfigError
 
-__all__ = ["LATEST_MS", "LONGEST_TEXT", "Zone", "instant_of", "iso_text", "shown", "shown_window", "zone_of"]
+__all__ = ["LONGEST_TEXT", "Zone", "instant_of", "iso_text", "shown", "shown_window", "zone_of"]
 
 Zone = tzinfo | None
 """None is the zone of the system."""
@@ -31,8 +31,6 @@ _UTC_NAMES = ("", "UTC", "GMT", "Z")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 LONGEST_TEXT = 200
 """Characters; no form needs as many. The search for a form in a long text takes quadratic time."""
-LATEST_MS = 253_402_214_400_000
-"""The last day of the year 9999: what `datetime` can show in any zone."""
 
 _HELP = (
     "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, 'yesterday 03:12', now, 10m"
@@ -87,7 +85,12 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
 
 
 def shown(ms: int, zone: Zone) -> str:
-    """A time in the reader's zone and in UTC: `2026-01-31 04:12:00.250 CET (03:12:00.250Z)`."""
+    """A time in the reader's zone and in UTC: `2026-01-31 04:12:00.250 CET (03:12:00.250Z)`.
+
+    A time that no calendar has, as another program may send it, is shown as ms.
+    """
+    if not 0 <= ms <= LATEST_MS:
+        return f"{ms} ms since 1970"
     utc = datetime.fromtimestamp(ms / 1_000, UTC)
     local = utc.astimezone(zone)
     same_day = local.date() == utc.date()

@@ -2,15 +2,16 @@
 
 import re
 
-__all__ = ["DURATION_HELP", "parse_duration_ms", "shown_duration"]
+__all__ = ["DURATION_HELP", "LATEST_MS", "parse_duration_ms", "shown_duration"]
 
 DURATION_HELP = "write it as 90s, 10m, 1h30m, 7d or '2 hours'"
 """The end of a message about a text that is no duration."""
 
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*(?:,|and\b)?", re.IGNORECASE)
 _SECONDS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
-_LONGEST_MS = 253_402_214_400_000
-"""From 1970 to the end of the year 9999: the longest distance between two times."""
+LATEST_MS = 253_402_214_400_000
+"""The last day of the year 9999, in ms since 1970: what a calendar shows in any zone. So it is the longest
+distance between two times, too."""
 
 _UNIT_MS = {
     "ms": 1, "millisecond": 1, "s": 1_000, "sec": 1_000, "second": 1_000, "m": 60_000, "min": 60_000,
@@ -32,7 +33,7 @@ def parse_duration_ms(text: str, *, above_zero: bool = False) -> int:
     """
     seconds = _SECONDS.fullmatch(text)
     total = float(seconds[1]) * 1_000 if seconds else _sum_of_parts(text)
-    if total is None or total > _LONGEST_MS:
+    if total is None or total > LATEST_MS:
         raise ValueError(f"{text!r} is no duration: {DURATION_HELP}")
     ms = round(total)
     if above_zero and ms == 0:

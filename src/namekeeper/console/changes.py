@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from namekeeper.answers.timeline import SAME_MS, TimelineEntry, entry_value, timeline
-from namekeeper.answers.times import LATEST_MS
+from namekeeper.common.durations import LATEST_MS
 from namekeeper.history.history import History
 from namekeeper.history.rows import (
     FilterKey,

@@ -14,8 +14,9 @@ from namekeeper.answers.phrases import CLOSED_BY
 from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
 from namekeeper.answers.route import route_at
 from namekeeper.answers.source import PastAnswers
-from namekeeper.answers.times import LATEST_MS, instant_of
+from namekeeper.answers.times import instant_of
 from namekeeper.clock import Clock
+from namekeeper.common.durations import LATEST_MS
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct, structs
 
+from namekeeper.common.durations import LATEST_MS
 from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.checksum import is_right
 from namekeeper.journal.contract.lines import LINE_LIMIT, Line, read_envelope
@@ -92,6 +93,16 @@ class BlockSummary(Struct, frozen=True, array_like=True):
     """The checkpoint whose rows are in it; 0: none."""
     rows: dict[str, int] = {}
     """Kind of rows -> number of rows."""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether its numbers fit to each other, and its times into a calendar."""
+        return (
+            0 <= self.first <= self.last
+            and 0 <= self.checkpoint <= self.last
+            and 0 <= self.first_ts <= self.last_ts <= LATEST_MS
+            and min(self.lines, *self.rows.values(), 0) == 0
+        )
 
 
 class TextBudget:

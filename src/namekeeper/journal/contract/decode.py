@@ -15,7 +15,14 @@ from msgspec import Struct
 
 from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.blocks import Block, BlockSummary
-from namekeeper.journal.contract.lines import SHORT_BYTES, Line, foreign_to, read_envelope, split_lines
+from namekeeper.journal.contract.lines import (
+    SHORT_BYTES,
+    Line,
+    foreign_to,
+    impossible_in,
+    read_envelope,
+    split_lines,
+)
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.narrow import only_rows_of
 from namekeeper.journal.contract.record import (
@@ -116,7 +123,7 @@ class RecordReader:
 
     def can_skip(self, summary: BlockSummary) -> bool:
         """Whether only the positions of the records of a block are wanted, but for rows of a checkpoint."""
-        return summary.first > 0 and self._skip_kinds.issuperset(summary.kinds)
+        return summary.first > 0 and self._skip_kinds.issuperset(summary.kinds) and summary.is_possible
 
     def read_block(
         self, block: Block, begin: int, segment: SegmentName
@@ -258,8 +265,11 @@ def _newer(version: int) -> str:
 
 def _problem_of(record: Record) -> str:
     """A problem that the types of the members do not rule out; empty if there is none."""
-    if record.v != CONTRACT_VERSION or not 1 <= record.change <= record.seq or record.boot < 1:
-        return "its version or its position is impossible"
+    if record.v != CONTRACT_VERSION:
+        return f"version {record.v} is impossible"
+    problem = impossible_in(record)
+    if problem:
+        return problem
     check = _CHECKS.get(type(record))
     return "" if check is None else check(record)
 
@@ -267,7 +277,10 @@ def _problem_of(record: Record) -> str:
 def _check_rows(record: TopicQueues) -> str:
     rows = record.rows
     if set(map(len, rows)) <= _ROW_LENGTHS and set(map(type, map(_first, rows))) <= {str}:
-        numbers = {number for queues in set(map(_rest, rows)) for number in map(type, queues)}
+        try:
+            numbers = {number for queues in set(map(_rest, rows)) for number in map(type, queues)}
+        except TypeError:  # a list can't be in a set
+            numbers = {list}
         if numbers <= {int}:
             return ""
     return "a row is neither [topic] nor [topic, read, write, perm, sysFlag]"

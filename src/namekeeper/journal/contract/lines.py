@@ -4,12 +4,21 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from namekeeper.common.durations import LATEST_MS
 from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.checksum import Checksum, check_line, is_right
 from namekeeper.journal.contract.names import SegmentName
-from namekeeper.journal.contract.record import Envelope, Record
+from namekeeper.journal.contract.record import Envelope, EnvelopeMembers, Record
 
-__all__ = ["LINE_LIMIT", "SHORT_BYTES", "Line", "foreign_to", "read_envelope", "split_lines"]
+__all__ = [
+    "LINE_LIMIT",
+    "SHORT_BYTES",
+    "Line",
+    "foreign_to",
+    "impossible_in",
+    "read_envelope",
+    "split_lines",
+]
 
 LINE_LIMIT = 32 * 1024 * 1024
 """No record is longer: 1,000 topic rows with the longest names are under a megabyte, and one value of the KV
@@ -93,9 +102,24 @@ def read_envelope(line: Line, segment: SegmentName | None = None) -> Envelope | 
         return f"no record: {error}"
     if not (envelope.namesrv and envelope.ts):
         return "no record: it has no namesrv or no ts"
-    if not 1 <= envelope.change <= envelope.seq or envelope.boot < 1:
-        return f"boot {envelope.boot}, change {envelope.change}, seq {envelope.seq} is impossible"
+    problem = impossible_in(envelope)
+    if problem:
+        return problem
     return envelope if segment is None else foreign_to(segment, envelope) or envelope
+
+
+def impossible_in(record: EnvelopeMembers) -> str:
+    """The members of an envelope that contradict each other; empty if none do.
+
+    Their types rule out instants that no calendar has. The pipeline refuses the same records.
+    """
+    boot, seq, change = record.boot, record.seq, record.change
+    if not 1 <= change <= seq or not 1 <= boot <= LATEST_MS:
+        return f"boot {boot}, change {change}, seq {seq} is impossible"
+    checkpoint, window_ms = record.checkpoint, record.window_ms
+    if not 0 <= checkpoint <= seq or not 0 <= window_ms <= record.ts:
+        return f"checkpoint {checkpoint}, window_ms {window_ms} is impossible"
+    return ""
 
 
 def foreign_to(segment: SegmentName, record: Record | Envelope) -> str:

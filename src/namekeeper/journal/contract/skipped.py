@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from namekeeper.foreign_json import UNREADABLE_JSON
-from namekeeper.journal.contract.lines import Line
+from namekeeper.journal.contract.lines import Line, impossible_in
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
 
@@ -35,9 +35,13 @@ def skipped_records(lines: Sequence[Line], segment: SegmentName) -> SkippedRecor
     if len(envelopes) != len(lines) or set(map(_same, envelopes)) != {_own_change_of(segment)}:
         return None
     first, last = envelopes[0], envelopes[-1]
-    seqs, times = list(map(_seq, envelopes)), list(map(_ts, envelopes))
-    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times) and first.ts
-    return SkippedRecords(first, last) if in_order and seqs == list(map(_change, envelopes)) else None
+    if impossible_in(first) or not first.ts or last.seq - first.seq + 1 != len(envelopes):
+        return None
+    seqs, times, windows = list(map(_seq, envelopes)), list(map(_ts, envelopes)), map(_window, envelopes)
+    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)
+    if not in_order or seqs != list(map(_change, envelopes)) or not all(map(_is_window, windows, times)):
+        return None
+    return SkippedRecords(first, last)
 
 
 def _own_change_of(segment: SegmentName) -> tuple[object, ...]:
@@ -47,3 +51,8 @@ def _own_change_of(segment: SegmentName) -> tuple[object, ...]:
 _decoder = msgspec.json.Decoder(Envelope)
 _same = attrgetter("v", "namesrv", "boot", "end", "checkpoint")
 _seq, _ts, _change = attrgetter("seq"), attrgetter("ts"), attrgetter("change")
+_window = attrgetter("window_ms")
+
+
+def _is_window(window_ms: int, ts: int) -> bool:
+    return 0 <= window_ms <= ts

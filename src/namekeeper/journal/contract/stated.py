@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypedDict, Unpack, get_args, get_origin, get
 from msgspec import NODEFAULT, Meta, Raw, Struct
 from msgspec.structs import fields
 
+from namekeeper.common.durations import LATEST_MS
+
 __all__ = ["FactTable", "FieldStatement", "RowPart", "Unit", "fields_of", "kind_name", "meaning_of", "stated"]
 
 
@@ -86,14 +88,17 @@ class Statement(TypedDict, total=False):
 
 
 def stated(meaning: str, unit: Unit | None = None, **more: Unpack[Statement]) -> Meta:
-    """State a field.
+    """State a field. A reader refuses a record with an instant that no calendar has.
 
     Args:
         meaning: A sentence for readers of journals.
         unit: The unit of its numbers.
         more: The rest of the statement.
     """
-    return Meta(description=meaning, extra={"unit": unit, **more})
+    extra = {"unit": unit, **more}
+    if unit is Unit.INSTANT:
+        return Meta(description=meaning, extra=extra, ge=0, le=LATEST_MS)
+    return Meta(description=meaning, extra=extra)
 
 
 def fields_of(kind: type[Struct]) -> Iterator[FieldStatement]:

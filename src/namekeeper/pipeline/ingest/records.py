@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from namekeeper.common.durations import LATEST_MS
 from namekeeper.pipeline.contract import ENVELOPE, KINDS, UNITS, VERSION, Member, read_schema
 from namekeeper.pipeline.ingest.checksum import damage_of
 from namekeeper.pipeline.ingest.segment_lines import LINE_BYTES
@@ -30,8 +31,6 @@ _CORRUPT = "_corrupt"
 _DAMAGE = "_damage"
 """Column with the reason why the bytes of a line may be wrong; null if they are right."""
 _SCHEMA = f"{read_schema()}, {_CORRUPT} string"
-_LATEST_MS = 253_402_300_799_999
-"""The end of the year 9999: a later value is no time, and making a date of it would fail."""
 _LINE_SHOWN = 65_536
 _PATH = "cast(input_file_name() AS binary)"
 """Path of the file that a row is read from; as bytes, so that a part of it is found without scanning the
@@ -185,7 +184,7 @@ def _malformed(of: str) -> Iterator[str]:
     yield f"{of}window_ms NOT BETWEEN 0 AND {of}ts"
     yield f"{of}change > {of}seq OR {of}up_ms < 0 OR {of}checkpoint NOT BETWEEN 1 AND {of}seq"
     for name in ("boot", *_TIMES):
-        yield f"{of}{name} NOT BETWEEN 0 AND {_LATEST_MS}"
+        yield f"{of}{name} NOT BETWEEN 0 AND {LATEST_MS}"
     # The comparisons are made one after the other for each row, so the most frequent kinds come first.
     kinds = sorted(KINDS, key=lambda kind: kind not in _FREQUENT)
     cases = ((kind, [*_missing(KINDS[kind], of), *_misshapen(KINDS[kind], of)]) for kind in kinds)

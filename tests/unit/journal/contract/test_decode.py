@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from namekeeper.common.durations import LATEST_MS
+from namekeeper.journal.contract.blocks import BlockSummary
 from namekeeper.journal.contract.decode import LineProblem, RecordReader, mapping_of
 from namekeeper.journal.contract.lines import LINE_LIMIT, Line, split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -52,6 +54,15 @@ def refused(bad: Line) -> RecordReader:
         (line("server_alive", v=2), LineProblem.NEWER, "this namekeeper reads 1: use a newer one"),
         (line("a_later_kind", v=2), LineProblem.NEWER, "version 2 of the contract"),
         (line("topic_queues", broker_name="b", rows=[["T", 1, 2, 3]]), LineProblem.MALFORMED, "a row is neither"),
+        (line("topic_queues", broker_name="b", rows=[["T", 1, [2], 6, 0]]), LineProblem.MALFORMED, "a row is neither"),
+        (line("topic_queues", broker_name="b", rows=[["T", 1, 2, {}, 0]]), LineProblem.MALFORMED, "a row is neither"),
+        (line(ts=-1), LineProblem.MALFORMED, "$.ts"),
+        (line(ts=LATEST_MS + 1), LineProblem.MALFORMED, "$.ts"),
+        (line(boot=LATEST_MS + 1), LineProblem.MALFORMED, "is impossible"),
+        (line(window_ms=-1), LineProblem.MALFORMED, "window_ms -1 is impossible"),
+        (line(window_ms=10), LineProblem.MALFORMED, "window_ms 10 is impossible"),
+        (line(checkpoint=4), LineProblem.MALFORMED, "checkpoint 4"),
+        (line("lookup_hour", hour=LATEST_MS + 1, lookups=[]), LineProblem.MALFORMED, "$.hour"),
         (line("topic_queues", broker_name="b", rows=[[]]), LineProblem.MALFORMED, "a row is neither"),
         (line("topic_queues", broker_name="b", rows=[[1]]), LineProblem.MALFORMED, "a row is neither"),
         (line("topic_queues", broker_name="b", rows=[["T", 1, 2, "6", 0]]), LineProblem.MALFORMED, "a row is neither"),
@@ -183,3 +194,18 @@ def test_a_record_of_another_name_server_or_boot_than_the_segment_is_refused():
         assert reader(other, segment) is None
     assert reader.unreadable == {LineProblem.FOREIGN: 4}
     assert reader.first_unreadable.detail == "it belongs to m, boot 5"
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"first": -1}, {"last": 3}, {"last_ts": 8}, {"last_ts": LATEST_MS + 1}, {"first_ts": -1}, {"checkpoint": 99},
+        {"checkpoint": -1}, {"lines": -1}, {"rows": {"kv": -1}},
+    ],
+)  # fmt: skip
+def test_a_block_whose_summary_is_impossible_is_read(lie):
+    members = {"first": 4, "last": 5, "first_ts": 9, "last_ts": 9, "kinds": ["denied"]}
+    reader = RecordReader(skip=frozenset({"denied"}))
+    summary = BlockSummary(version=1, size=9, crc=0, lines=2, is_last=True, is_right=True, **members)
+    assert reader.can_skip(summary)
+    assert not reader.can_skip(msgspec.structs.replace(summary, **lie))

@@ -57,6 +57,15 @@ def places(found) -> list[int]:
     return [each.last.seq if type(each) is SkippedRecords else each.seq for each in found]
 
 
+@pytest.mark.parametrize(
+    "last",
+    [line(2**53), line(5, window_ms=106), line(5, window_ms=-1), line(5, checkpoint=-1), line(5, ts=10**15)],
+)
+def test_numbers_of_a_stranger_are_neither_believed_nor_made_a_list_of(last):
+    """The numbers from 4 to 2^53 do not fit into any memory."""
+    assert skipped_records([line(4), last], SEGMENT) is None
+
+
 def test_a_reader_gives_them_together_between_those_that_are_wanted():
     lines = [line(1), line(2), line(3), line(4, kind="kv", namespace="a", key="b"), line(5), line(6)]
     found = list(RecordReader(skip=SKIP).read(lines, SEGMENT))
