@@ -37,8 +37,6 @@ from tests.support.journal.segments import records_of_a_boot
 from tests.unit.answers.story import Story
 
 Record = dict[str, Any]
-Found = list[tuple[Any, ...]]
-"""Where a value is: the keys and places on the way to it."""
 
 END_OF_TIME = 253_402_300_800_000
 YEAR_300_000 = 9_466_848_000_000_000
@@ -95,16 +93,16 @@ def _records() -> list[Record]:
 RECORDS = json.dumps(_records())
 
 
-def places_in(value: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], object]]:
+def paths_in(value: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], object]]:
     """Every part of a record, with the way to it."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
-        yield from places_in(part, (*at, key))
+        yield from paths_in(part, (*at, key))
     if at:
         yield at, value
 
 
-def put(record: Any, at: tuple[Any, ...], value: object) -> None:
+def put_value(record: Any, at: tuple[Any, ...], value: object) -> None:
     for key in at[:-1]:
         record = record[key]
     record[at[-1]] = value
@@ -120,16 +118,16 @@ def altered(chance: Random) -> list[Record]:
     for _ in range(chance.choice([1, 1, 2, 5])):
         fields: dict[tuple[str, Any], list[tuple[Record, tuple[Any, ...]]]] = {}
         for record in records:
-            for at, value in places_in(record):
+            for at, value in paths_in(record):
                 if is_number(value):
                     fields.setdefault((str(record["kind"]), at[0]), []).append((record, at))
         if chance.random() < 0.8:
             record, at = chance.choice(fields[chance.choice(sorted(fields))])
-            put(record, at, chance.choice(NUMBERS))
+            put_value(record, at, chance.choice(NUMBERS))
         else:
             record = chance.choice(records)
-            at, value = chance.choice(list(places_in(record)))
-            put(record, at, chance.choice(NUMBERS if is_number(value) else TEXTS))
+            at, value = chance.choice(list(paths_in(record)))
+            put_value(record, at, chance.choice(NUMBERS if is_number(value) else TEXTS))
     return records
 
 

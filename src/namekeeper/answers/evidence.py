@@ -4,7 +4,10 @@ A history about the topic gives the evidence. The fields have the names of the c
 histories. Times are effective times in wall ms; `valid_to` is not included, None is open.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import islice
+from math import inf
 from typing import Any
 
 from msgspec import Struct, structs
@@ -384,13 +387,15 @@ def _periods(coverage: Coverage, begin: int | None) -> list[KnownPeriod]:
     return sorted([*known, *lost], key=lambda period: period.valid_from)
 
 
+def _end_of_range(unknown: TimeRange) -> float:
+    return inf if unknown.until is None else unknown.until
+
+
 def _without(unknown: list[TimeRange], begin: int, period: KnownPeriod) -> list[KnownPeriod]:
     """The parts of a period after `begin` and outside of the unknown ranges."""
     found = []
     since, until = max(begin, period.valid_from), period.valid_to
-    for lost in unknown:
-        if lost.until is not None and lost.until <= since:
-            continue
+    for lost in islice(unknown, bisect_right(unknown, float(since), key=_end_of_range), None):
         if until is not None and lost.since >= until:
             break
         if since < lost.since:

@@ -111,7 +111,7 @@ class History(Versions):
     def take(self, step: Step) -> None:
         """Follow one step."""
         self.coverage.take(step)
-        self.correct_times(step.ts)
+        self.times.note(step.ts)
         self._number += 1
         self.timeline.take(step, self._number)
         match step:
@@ -132,7 +132,7 @@ class History(Versions):
     def pass_over(self, step: Step) -> None:
         """Follow a step without its rows: only the coverage and the corrected times change."""
         self.coverage.take(step)
-        self.correct_times(step.ts)
+        self.times.note(step.ts)
         self._number += 1
         self.timeline.take(step, self._number)
 
@@ -298,7 +298,8 @@ class History(Versions):
                 yield lost.until
 
     def _event(self, step: Step, what: What, cause: str = "", peer: str = "") -> HistoryEvent:
-        return HistoryEvent(step.ts, self.namesrv, what, cause, peer, boot=step.boot, number=self._number)
+        when = self.times.at(step.ts)
+        return HistoryEvent(when, self.namesrv, what, cause, peer, boot=step.boot, number=self._number)
 
     def _see(self, step: Seen) -> None:
         if isinstance(step.record, Access | UnknownTopicMinute):

@@ -131,8 +131,8 @@ def is_later_part_of(at: int, step: Step, coverage: Coverage) -> bool:
         window_ms = step.records[0].window_ms
         return bool(window_ms) and step.ts - window_ms <= at
     if isinstance(step, CheckpointApplied):
-        unknown = coverage.unknown
-        return bool(unknown) and unknown[-1].until is None and unknown[-1].since <= at
+        unknown = coverage.last_unknown
+        return unknown is not None and unknown.until is None and unknown.since <= at
     return False
 
 

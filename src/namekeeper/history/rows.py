@@ -25,6 +25,7 @@ from namekeeper.journal.contract.record import (
     TopicQueuesRow,
 )
 from namekeeper.journal.contract.stated import RowPart, fields_of
+from namekeeper.journal.reading.coverage import EffectiveTime
 
 __all__ = [
     "IN_FILES",
@@ -145,8 +146,8 @@ class RowChange(Struct, frozen=True):
 class HistoryEvent(Struct):
     """One change at one name server, or its start, stop or loss."""
 
-    at: int
-    """Effective time, wall ms."""
+    when: int | EffectiveTime
+    """Effective time; an `EffectiveTime` may become earlier while the history is read."""
     namesrv: str
     what: What
     cause: str = ""
@@ -159,6 +160,12 @@ class HistoryEvent(Struct):
     """The event happened at most so long before `at`: an observer recorded it; 0: exactly then."""
     number: int = 0
     """Position of the step in its history; 0 outside of a history."""
+
+    @property
+    def at(self) -> int:
+        """Effective time, wall ms."""
+        when = self.when
+        return when.ms if isinstance(when, EffectiveTime) else when
 
 
 class ValidPeriod(Struct, Generic[R], frozen=True):

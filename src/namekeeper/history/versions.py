@@ -30,6 +30,7 @@ from namekeeper.history.rows import (
     size_of,
 )
 from namekeeper.journal.contract.record import BrokerLive, BrokerNameRemovedRecord, Record
+from namekeeper.journal.reading.coverage import EffectiveTimes
 
 __all__ = ["ABOUT_ROWS", "Versions"]
 
@@ -40,7 +41,7 @@ KEY_BYTES = 520
 """Memory of a row that has one version, without the text in it."""
 CHANGE_BYTES = 240
 """Memory of each change of a row, without the text in it."""
-EVENT_BYTES = 320
+EVENT_BYTES = 360
 KEPT_PARTS, ALL_PARTS = 7, 8
 """At the limit this share is kept, so that changes are dropped rarely, and many at once."""
 ABOUT_ROWS = frozenset({What.CHANGE, What.CORRECTED})
@@ -80,6 +81,8 @@ class Versions:
         """Losses and stops, and the first checkpoint after each."""
         self.in_order: list[tuple[AnyKey, RowVersion[Any]]] = []
         """Every version that was not dropped, in the order in which they began."""
+        self.times = EffectiveTimes()
+        """The times of the events. Those of a `Coverage` differ: a loss does not correct them."""
         self._keeps_order = keeps_order
         self._versions: dict[type, dict[Any, list[RowVersion[Any]]]] = {}
         """Kind of key -> key -> versions, oldest first. A row that was always gone has none."""
@@ -200,15 +203,6 @@ class Versions:
         self._kept.append(_Kept(size, others))
         self.size += size
 
-    def correct_times(self, ts: int) -> None:
-        """Correct the times of events before a record with this `ts`: none of them can be later."""
-        for event in reversed(self.all_events):
-            if event.at <= ts:
-                break
-            event.at = ts
-        for event in filter(None, (self.first, self.dropped)):
-            event.at = min(event.at, ts)
-
     def rows_of(self, event: HistoryEvent) -> Sequence[RowChange]:
         """The rows that an event changed; those of the first complete checkpoint are found again."""
         return event.rows if event is not self.first else list(self._rows_of_first(event))
@@ -327,8 +321,9 @@ class Versions:
         gone, kept = self.all_events[:count], self._kept[:count]
         last = gone[-1]
         if self.dropped is None:
-            self.dropped = HistoryEvent(last.at, last.namesrv, What.CORRECTED)
-        self.dropped.at, self.dropped.number = last.at, last.number
+            self.dropped = HistoryEvent(last.when, last.namesrv, What.CORRECTED)
+        self.dropped.when, self.dropped.number = last.when, last.number
+        self.times.forget(last.at, last.at if self.first is None else self.first.at)
         keys = {row.key for event in gone for row in event.rows}
         keys.update(key for each in kept for key in each.others)
         del self.all_events[:count], self._kept[:count]

@@ -8,9 +8,12 @@ import pytest
 
 import namekeeper
 from namekeeper.answers.timeline import TimelineEntry, timeline_lines
-from namekeeper.history.rows import GroupKey, LiveKey, PropertyKey, RowChange, TopicKey, What
+from namekeeper.history.history import History
+from namekeeper.history.rows import GroupKey, LiveKey, PropertyKey, RowChange, Rows, TopicKey, What
 from namekeeper.journal.contract.record import BrokerGroup, Config
+from namekeeper.journal.reading.history import Changed, CheckpointApplied
 from tests.support.journal.history import fold
+from tests.support.system.counted import Counted
 from tests.unit.answers.story import Story
 
 SOURCES = Path(namekeeper.__file__).parent
@@ -132,3 +135,35 @@ def test_one_class_follows_steps_for_answers_and_views():
 def test_no_answer_or_view_reads_a_row_by_position():
     above = [*SOURCES.glob("answers/*.py"), *SOURCES.glob("console/*.py")]
     assert [path.name for path in above if re.search(r"\b(values|row\.key|row)\[\d", path.read_text())] == []
+
+
+def test_a_clock_that_goes_back_at_each_change_takes_time_by_the_number_of_changes():
+    """It took time by the square of their number, because each change corrected the times of all before it."""
+
+    def comparisons(count: int) -> int:
+        history = History("ns")
+        history.take(CheckpointApplied(1, 1, Counted(10**9), Rows()))
+        before = Counted.comparisons
+        for number in range(count):
+            group = BrokerGroup(broker_name="b", cluster=f"c{number}")
+            history.take(Changed(1, 2 + number, Counted(10**9 - number), [group]))
+        events = history.events
+        assert (len(events), {event.at for event in events}) == (count, {10**9 - count + 1})
+        return Counted.comparisons - before
+
+    assert comparisons(800) < 3 * comparisons(400)
+
+
+def test_a_clock_that_goes_back_over_what_was_dropped_moves_the_beginning_of_what_is_known():
+    history = History("ns", limit_bytes=20_000)
+    history.take(CheckpointApplied(1, 1, 1_000, Rows()))
+    for number in range(200):
+        group = BrokerGroup(broker_name="b", cluster=f"c{number}")
+        history.take(Changed(1, 2 + number, 2_000 + number, [group]))
+    assert history.dropped_until is not None
+    assert history.dropped_until > 2_000
+    history.take(Changed(1, 300, 1_500, [BrokerGroup(broker_name="b", cluster="d")]))
+    assert (history.dropped_until, history.first.at) == (1_500, 1_000)
+    history.take(Changed(1, 301, 500, [BrokerGroup(broker_name="b", cluster="e")]))
+    assert (history.dropped_until, history.first.at) == (500, 500)
+    assert {event.at for event in history.all_events} == {500}

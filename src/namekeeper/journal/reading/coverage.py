@@ -4,6 +4,7 @@ Times here are *effective*: the effective time of a record is the minimum of its
 records, so it never runs backwards, even if the clock did.
 """
 
+from bisect import bisect_right
 from enum import StrEnum
 
 from msgspec import Struct
@@ -13,10 +14,30 @@ from namekeeper.journal.reading.history import Began, CheckpointApplied, Lost, S
 __all__ = ["Boot", "Coverage", "EffectiveTime", "EffectiveTimes", "Knowledge", "TimeRange"]
 
 
-class EffectiveTime(Struct, eq=False):
+class EffectiveTime(Struct, gc=False):
     """The effective time of a position; a later record with an earlier `ts` changes it."""
 
-    ms: int
+    own_ms: int
+    """Wall ms, if `same` is None."""
+    same: "EffectiveTime | None" = None
+    """An earlier position whose time this one has for ever."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EffectiveTime) and self.ms == other.ms
+
+    def __hash__(self) -> int:
+        raise TypeError("its value changes")
+
+    @property
+    def ms(self) -> int:
+        """Wall ms."""
+        first = self
+        while first.same is not None:
+            first = first.same
+        time = self
+        while time.same is not None:  # the next caller has a short way
+            time.same, time = first, time.same
+        return first.own_ms
 
 
 class TimeRange(Struct, frozen=True):
@@ -62,19 +83,32 @@ class EffectiveTimes:
 
     def __init__(self) -> None:
         self._times: list[EffectiveTime] = []
+        """The different times, in order. A record with an earlier time makes one of all that are later, so
+        however often the clock goes back, each is looked at a few times."""
 
-    def note(self, ts: int) -> None:
-        """Note the `ts` of a record: no effective time before it can be later."""
-        for time in reversed(self._times):
-            if time.ms <= ts:
-                return
-            time.ms = ts
+    def note(self, ts: int) -> bool:
+        """Note the `ts` of a record: no effective time before it can be later. Whether one has changed."""
+        times = self._times
+        first = None
+        while times and times[-1].own_ms > ts:
+            time = times.pop()
+            if first is not None:
+                first.same = time
+            first = time
+        if first is not None:
+            first.own_ms = ts
+            times.append(first)
+        return first is not None
 
     def at(self, ts: int) -> EffectiveTime:
         """The effective time of the last noted record, whose `ts` this is."""
-        if not self._times or self._times[-1].ms != ts:
+        if not self._times or self._times[-1].own_ms != ts:
             self._times.append(EffectiveTime(ts))
         return self._times[-1]
+
+    def forget(self, until: int, but: int) -> None:
+        """Correct no more times before one (wall ms), but for those that equal another one."""
+        self._times = [time for time in self._times if time.own_ms >= until or time.own_ms == but]
 
 
 class _BootTimes:
@@ -94,6 +128,7 @@ class Coverage:
         self.time = EffectiveTimes()
         self._boots: list[_BootTimes] = []
         self._unknown: list[tuple[EffectiveTime, EffectiveTime | None]] = []
+        """Ranges in order; none is empty, and no two touch."""
         self._is_unknown = False
         self._from: EffectiveTime | None = None
         self._up_to: int | None = None
@@ -103,7 +138,8 @@ class Coverage:
         if isinstance(step, Lost):
             self._lose(step)
             return
-        self.time.note(step.ts)
+        if self.time.note(step.ts):
+            self._merge_last()
         self._up_to = step.ts
         if not self._boots or self._boots[-1].boot != step.boot:
             self._begin(step)
@@ -119,17 +155,7 @@ class Coverage:
     @property
     def boots(self) -> list[Boot]:
         """All boots, in order."""
-        return [
-            Boot(
-                boot.boot,
-                boot.since.ms,
-                None if boot.until is None else boot.until.ms,
-                boot.is_stopped,
-                boot.is_observed,
-                boot.restart,
-            )
-            for boot in self._boots
-        ]
+        return list(map(_shown, self._boots))
 
     @property
     def unknown(self) -> list[TimeRange]:
@@ -137,14 +163,15 @@ class Coverage:
 
         Empty ranges are left out. Two that touch are one: between them the state was known for no time.
         """
-        found: list[TimeRange] = []
-        for since, until in self._unknown:
-            begin, end = since.ms, None if until is None else until.ms
-            if found and found[-1].until == begin:
-                begin = found.pop().since
-            if begin != end:
-                found.append(TimeRange(begin, end))
-        return found
+        return [TimeRange(since.ms, None if until is None else until.ms) for since, until in self._unknown]
+
+    @property
+    def last_unknown(self) -> TimeRange | None:
+        """The last of these ranges; None if there is none."""
+        if not self._unknown:
+            return None
+        since, until = self._unknown[-1]
+        return TimeRange(since.ms, None if until is None else until.ms)
 
     @property
     def knows_from(self) -> int | None:
@@ -162,15 +189,20 @@ class Coverage:
             return Knowledge.NOT_YET
         if self._from is None or ms < self._from.ms:
             return Knowledge.BEFORE
-        if any(ms in time_range for time_range in self.unknown):
-            return Knowledge.UNKNOWN
+        place = bisect_right(self._unknown, ms, key=_since)
+        if place:
+            until = self._unknown[place - 1][1]
+            if until is None or ms < until.ms:
+                return Knowledge.UNKNOWN
         if self.boot_at(ms) is None:
             return Knowledge.STOPPED
         return Knowledge.KNOWN
 
     def boot_at(self, ms: int) -> Boot | None:
         """The boot at a time, in wall ms; None if there was none."""
-        return next((boot for boot in reversed(self.boots) if ms in TimeRange(boot.since, boot.until)), None)
+        place = bisect_right(self._boots, ms, key=_begin_of)
+        boot = _shown(self._boots[place - 1]) if place else None
+        return boot if boot is not None and ms in TimeRange(boot.since, boot.until) else None
 
     def _begin(self, step: Step) -> None:
         since = self.time.at(step.ts)
@@ -182,6 +214,7 @@ class Coverage:
         if not self._is_unknown and self._from is not None:
             self._is_unknown = True
             self._unknown.append((self.time.at(step.ts), None))
+            self._merge_last()
 
     def _know(self, since: EffectiveTime) -> None:
         if self._from is None:
@@ -189,3 +222,33 @@ class Coverage:
         if self._is_unknown:
             self._is_unknown = False
             self._unknown[-1] = (self._unknown[-1][0], since)
+            self._merge_last()
+
+    def _merge_last(self) -> None:
+        """Leave out the last ranges if they have become empty, and make one of two that touch.
+
+        A record with an earlier time changes the last ones only, and equal times stay equal.
+        """
+        unknown = self._unknown
+        while unknown:
+            since, until = unknown[-1]
+            before = unknown[-2] if len(unknown) > 1 else None
+            if until is not None and until.ms == since.ms:
+                unknown.pop()
+            elif before is not None and before[1] is not None and before[1].ms == since.ms:
+                unknown[-2:] = [(before[0], until)]
+            else:
+                return
+
+
+def _since(unknown: tuple[EffectiveTime, EffectiveTime | None]) -> int:
+    return unknown[0].ms
+
+
+def _begin_of(boot: _BootTimes) -> int:
+    return boot.since.ms
+
+
+def _shown(boot: _BootTimes) -> Boot:
+    until = None if boot.until is None else boot.until.ms
+    return Boot(boot.boot, boot.since.ms, until, boot.is_stopped, boot.is_observed, boot.restart)

@@ -213,3 +213,4 @@ async def test_a_stop_does_not_wait_for_a_status_file_on_a_disk_that_hangs(tmp_p
         await command._run(Observers(), tmp_path / "status")
     finally:
         may_end.set()
+    assert not (tmp_path / "status").exists()

@@ -66,6 +66,10 @@ def test_numbers_of_a_stranger_are_neither_believed_nor_made_a_list_of(last):
     assert skipped_records([line(4), last], SEGMENT) is None
 
 
+def test_a_hole_beside_a_record_that_is_there_twice_is_a_hole():
+    assert skipped_records([line(4), line(4), line(6)], SEGMENT) is None
+
+
 def test_a_reader_gives_them_together_between_those_that_are_wanted():
     lines = [line(1), line(2), line(3), line(4, kind="kv", namespace="a", key="b"), line(5), line(6)]
     found = list(RecordReader(skip=SKIP).read(lines, SEGMENT))

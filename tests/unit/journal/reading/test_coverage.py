@@ -8,6 +8,7 @@ from namekeeper.journal.contract.record import ServerAlive, ServerStarted
 from namekeeper.journal.reading.coverage import Boot, Coverage, EffectiveTimes, Knowledge, TimeRange
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Stopped
 from namekeeper.journal.reading.state import State
+from tests.support.system.counted import Counted
 
 STARTED = ServerStarted(uuid="u", server_version="0")
 
@@ -124,3 +125,47 @@ def test_an_instant_is_the_minimum_of_its_time_and_of_all_later_ones(seen):
             kept.append((position, time.at(ts)))
     for position, instant in kept:
         assert instant.ms == min(ts for ts, _ in seen[position:])
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=30), st.integers(0, 20))
+def test_what_may_be_forgotten_changes_no_later_time(seen, until):
+    time, kept = EffectiveTimes(), []
+    for position, (ts, is_kept) in enumerate(seen):
+        time.note(ts)
+        if is_kept:
+            kept.append((position, time.at(ts)))
+        if position == len(seen) // 2:
+            time.forget(until, but=20)
+    for position, instant in kept:
+        right = min(ts for ts, _ in seen[position:])
+        assert instant.ms == right or right < until
+
+
+STEPS = (
+    lambda history, ts: history(Changed, ts, []),
+    lambda history, ts: history.checkpoint(ts),
+    lambda history, ts: history(Lost, ts),
+    lambda history, ts: history(Stopped, ts).begins(ts),
+)
+
+
+@pytest.mark.parametrize("moves", ["back", "on", "on and back"])
+@pytest.mark.parametrize("steps", [STEPS, (*STEPS[1:3], STEPS[0])])
+def test_the_time_to_follow_a_clock_and_to_ask_grows_with_the_steps(moves, steps):
+    """A clock that went back at each record took time by the square of the records."""
+
+    def comparisons(count):
+        history = CoverageHistory().begins(Counted(10**9)).checkpoint(Counted(10**9))
+        before = Counted.comparisons
+        for number in range(count):
+            ts = {"back": 10**9 - number, "on": 10**9 + number}.get(
+                moves, 10**9 + (number % 2) * number - number
+            )
+            for step in steps:
+                step(history, Counted(ts))
+        assert history.coverage.last_unknown == (history.coverage.unknown or [None])[-1]
+        for boot in history.coverage.boots:
+            history.coverage.at(boot.since)
+        return Counted.comparisons - before
+
+    assert comparisons(800) < 3 * comparisons(400)
