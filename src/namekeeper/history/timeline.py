@@ -90,7 +90,8 @@ class StateTimeline:
         if isinstance(step, Stopped):
             self._is_stopped = True
         if isinstance(step, Lost) and self._boundaries:
-            self._is_observed = self._coverage.boots[-1].is_observed
+            last = self._coverage.last_boot
+            self._is_observed = last is not None and last.is_observed
             self._losses.append(_LossAt(self._coverage.time.at(step.ts)))
         match step:
             case CheckpointApplied():

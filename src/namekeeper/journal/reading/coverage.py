@@ -158,6 +158,11 @@ class Coverage:
         return list(map(_shown, self._boots))
 
     @property
+    def last_boot(self) -> Boot | None:
+        """The newest boot; None without a record."""
+        return _shown(self._boots[-1]) if self._boots else None
+
+    @property
     def unknown(self) -> list[TimeRange]:
         """Ranges in which the state is unknown because records were lost.
 
