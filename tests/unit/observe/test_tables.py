@@ -30,7 +30,7 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
 )
 
-STAMP = Stamp("n", 1, 1, 1, 1)
+STAMP = Stamp("n", 1, 1, 10_000, 1)
 
 
 def group(name, *addrs, first_id=0, **more):
