@@ -26,8 +26,8 @@ def journals(tmp_path):
     return words
 
 
-@pytest.fixture
-def warehouse(tmp_path):
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory):
     """Of brokers that are there, and of one that went."""
     story = Story("a_1")
     story.registers()
@@ -35,7 +35,7 @@ def warehouse(tmp_path):
     story.unregisters("10.0.0.9:1")
     duck = Duck()
     make_gold(duck, duck.load([json.loads(line) for line in story.journal.lines()]))
-    return ["--warehouse", duck.write_warehouse(tmp_path / "warehouse")]
+    return ["--warehouse", duck.write_warehouse(tmp_path_factory.mktemp("warehouse"))]
 
 
 def run(*words):
@@ -132,8 +132,8 @@ def test_new_changes_are_followed(tmp_path, monkeypatch):
     assert result.output.count("registration") == 1
 
 
-@pytest.fixture(params=["journal", "warehouse"])
-def configured(request, tmp_path):
+@pytest.fixture(scope="module", params=["journal", "warehouse"])
+def configured(request, tmp_path_factory):
     """An order configuration that comes and goes, another KV entry, and a property: journal and warehouse."""
     story = Story("a_1")
     story.registers()
@@ -144,10 +144,10 @@ def configured(request, tmp_path):
     story.ordered("T", None)
     story.alive()
     if request.param == "journal":
-        return ["--journal", story.folder(tmp_path / "a_1")]
+        return ["--journal", story.folder(tmp_path_factory.mktemp("journal") / "a_1")]
     duck = Duck()
     make_gold(duck, duck.load([json.loads(line) for line in story.journal.lines()]))
-    return ["--warehouse", duck.write_warehouse(tmp_path / "warehouse")]
+    return ["--warehouse", duck.write_warehouse(tmp_path_factory.mktemp("warehouse"))]
 
 
 ORDERED = 'order configuration of T: none -> "b0:4" (KV entry put by peer:99)'
