@@ -67,6 +67,25 @@ def test_what_is_there_now(browser: Any, site: Any):
         assert "view=why" in page.url
 
 
+def test_it_begins_with_what_is_wrong_now_and_was_lately(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        assert [text.split(" ")[0:2] for text in page.locator("main h2:not(.unseen)").all_inner_texts()][:3] == [
+            ["Wrong", "now"], ["Wrong", "lately"], ["Name", "servers"],
+        ]  # fmt: skip
+        now = page.locator("table[aria-label='Wrong now'] tbody tr")
+        assert "broker-b away" in now.filter(has_text="away").inner_text()
+        lately = page.locator("table[aria-label='Wrong lately'] tbody tr")
+        wiped = lately.filter(has_text="wiped")
+        assert "write permission wiped by peer:99" in wiped.inner_text()
+        wiped.get_by_text("why").click()
+        page.wait_for_selector("section.explanation")
+        assert "view=why" in page.url
+    with opened_page(browser, f"{site[0]}/?at=2023-11-14T22:20:00.000Z") as page:
+        settled(page)
+        assert page.locator("#incidents").count() == 0
+
+
 def test_clusters_with_equal_names_are_shown_side_by_side(browser: Any, tmp_path: Path):
     for story, addr in ((Story("east-1"), "10.1.0.1:10911"), (Story("west-1"), "10.2.0.1:10911")):
         story.registers("broker-a", addr, ("orders", story.journal.namesrv))

@@ -4,8 +4,10 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
+import msgspec
 from msgspec import Struct
 
+from namekeeper.answers.incidents.lost_topics import TopicFinder
 from namekeeper.console.earlier import EarlierParts, IsEnough, Use, records_in
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
@@ -51,6 +53,8 @@ class Followed(Struct):
     """Whether its source can say what the history dropped."""
     heard: Mapping[LiveKey, int] = {}
     """Live row -> when its broker was heard last, wall ms; of name servers that run and write it down."""
+    incident_topics: TopicFinder = msgspec.field(default_factory=TopicFinder)
+    """The topics that incidents may be about; of a history that begins with the last rows none."""
 
     @property
     def first(self) -> int | None:
@@ -149,6 +153,7 @@ class FollowedHistory:
         self._source, self._steps = source, source.steps(namesrv)
         self._history = History(namesrv)
         """History of all steps; shown once all of them were read."""
+        self._incident_topics = TopicFinder()
         self.followed = Followed(self._history, keeps_past=source.keeps_past)
         self._parts = EarlierParts(namesrv, source)
 
@@ -175,7 +180,7 @@ class FollowedHistory:
         before = (followed.problem, followed.is_running)
         count = self._take(iter(steps), lock)
         if not steps.problem:
-            followed.history = self._history
+            followed.history, followed.incident_topics = self._history, self._incident_topics
         present = steps.present(self._history.coverage)
         with lock:
             self._history.extend(present.until)
@@ -277,6 +282,7 @@ class FollowedHistory:
         taken = records = 0
         for step in steps:
             self._history.take(step)
+            self._incident_topics.take(step)
             self._parts.note(step)
             taken += 1
             records += records_in(step)

@@ -162,8 +162,8 @@ class ConsoleServer:
     def _table(self) -> Mapping[str, Page]:
         views = self._views
         usual = (
-            views.overview, views.troubles, views.brokers, views.topics, views.changes, views.beside,
-            views.topic, views.broker, views.compare, views.search,
+            views.overview, views.incidents, views.troubles, views.brokers, views.topics, views.changes,
+            views.beside, views.topic, views.broker, views.compare, views.search,
         )  # fmt: skip
         pages = {path: Page(self._noted(send_page_file), Guard.NAMED, PROBLEMS) for path in PAGE_FILES}
         for view in usual:

@@ -25,6 +25,7 @@ from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.evidence_links import broker_words, evidence_links
 from namekeeper.console.histories import EarlierQuery, Histories
 from namekeeper.console.instants import RowsHeld, end_of, held_by_each
+from namekeeper.console.present_incidents import PresentIncidents
 from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import (
@@ -82,6 +83,7 @@ class ConsoleViews:
         self._open_source = open_source
         self._clock = clock
         self._who_knows = who_knows
+        self._incidents = PresentIncidents(histories, clock)
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
@@ -116,6 +118,10 @@ class ConsoleViews:
     def troubles(self, query: Query) -> dict[str, Any]:
         """Counts of the problems to look at first, at an instant."""
         return troubles(self._held(self._instant(query, "at")))
+
+    def incidents(self, _query: Query) -> dict[str, Any]:
+        """The incidents that are open, and those that were over lately."""
+        return self._incidents.value()
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""

@@ -38,7 +38,18 @@ PAGE_FILES: Mapping[str, tuple[str, str, str]] = {
     "/icon.svg": (_OWN, "static/icon.svg", "image/svg+xml"),
     **{
         f"/{name}.js": (_OWN, f"static/{name}.js", "text/javascript")
-        for name in ("preact", "hooks", "app", "api", "parts", "plots", "tables", "views", "time")
+        for name in (
+            "preact",
+            "hooks",
+            "app",
+            "api",
+            "incidents",
+            "parts",
+            "plots",
+            "tables",
+            "views",
+            "time",
+        )
     },
 }
 """Path -> package, file, type; the style sheet of the report is shared."""

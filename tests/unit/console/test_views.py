@@ -20,7 +20,7 @@ from tests.unit.console.incident import histories_of, two_stories
 from tests.unit.console.test_histories import Clock
 
 VIEWS = (
-    "overview", "troubles", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search", "why",
+    "overview", "incidents", "troubles", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search", "why",
     "audit",
 )  # fmt: skip
 

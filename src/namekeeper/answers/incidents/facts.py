@@ -115,14 +115,17 @@ class NamesrvFacts(Struct):
                 yield TimelinePeriod(period.since, until, period.state, period.boot)
 
 
-def facts_of(history: History, topics: Collection[str] | None = None) -> NamesrvFacts | None:
+def facts_of(
+    history: History, topics: Collection[str] | None = None, up_to: int | None = None
+) -> NamesrvFacts | None:
     """The facts of a name server; None: nothing is known.
 
     Args:
         history: of the name server.
         topics: those whose rows are needed; None: all.
+        up_to: the last instant that counts, wall ms; None: the last that is known.
     """
-    up_to = history.knows_up_to
+    up_to = history.knows_up_to if up_to is None else up_to
     timeline = history.timeline.periods()
     if up_to is None or not timeline:
         return None

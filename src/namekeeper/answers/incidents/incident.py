@@ -80,12 +80,19 @@ _Minutes = dict[str, list[tuple[str, UnknownTopicMinute]]]
 """Topic -> name server and lookups without a route."""
 
 
-def incidents(histories: Iterable[History], topics: Collection[str] | None = None) -> list[FoundIncident]:
+def incidents(
+    histories: Iterable[History],
+    topics: Collection[str] | None = None,
+    up_to: Mapping[str, int] | None = None,
+) -> list[FoundIncident]:
     """The incidents of any name servers, in order of their time.
 
     Args:
         histories: one for each name server. Only name servers that share brokers are looked at together.
         topics: those that incidents may be about, see `lost_topics`; None: all.
+        up_to: name server -> the last instant that counts, wall ms; by default the last that is known. Name
+            servers that run need the same instant: those that are known for longer would miss what the others
+            have.
     """
     of_each = {history.namesrv: history for history in histories}
     addrs = {namesrv: set(_recent_addrs(history)) for namesrv, history in of_each.items()}
@@ -93,21 +100,26 @@ def incidents(histories: Iterable[History], topics: Collection[str] | None = Non
     found = [
         each
         for cluster in clusters
-        for each in incidents_of_cluster([of_each[namesrv] for namesrv in sorted(cluster)], topics)
+        for each in incidents_of_cluster([of_each[namesrv] for namesrv in sorted(cluster)], topics, up_to)
     ]
     return sorted(found, key=_in_order)
 
 
 def incidents_of_cluster(
-    histories: Iterable[History], topics: Collection[str] | None = None
+    histories: Iterable[History],
+    topics: Collection[str] | None = None,
+    up_to: Mapping[str, int] | None = None,
 ) -> list[FoundIncident]:
     """The incidents of one cluster of name servers, in order of their time.
 
     Args:
         histories: one for each name server.
         topics: see `incidents`.
+        up_to: see `incidents`.
     """
-    every = [facts for history in histories if (facts := facts_of(history, topics)) is not None]
+    ends = {} if up_to is None else up_to
+    found = (facts_of(history, topics, ends.get(history.namesrv)) for history in histories)
+    every = [facts for facts in found if facts is not None]
     return sorted(_incidents_of(every), key=_in_order) if every else []
 
 

@@ -4,14 +4,16 @@ Incidents need the rows of a topic only if no master had a queue of it to write 
 permission of it was wiped. More topics may be found than that, but none is left out.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from msgspec.structs import astuple
+
 from namekeeper.common.expected import WITNESS_AFTER_MS
 from namekeeper.common.writable import is_writable
-from namekeeper.history.rows import LiveKey
+from namekeeper.history.rows import LiveKey, Rows, TopicKey
 from namekeeper.journal.contract.record import (
     BrokerLive,
     BrokerNameRemovedRecord,
@@ -36,7 +38,7 @@ class KeptRecords:
 
 
 class TopicFinder:
-    """Follows the steps of one name server, whose checkpoints have `KeptRecords`."""
+    """Follows the steps of one name server, whose checkpoints have `KeptRecords` or `Rows`."""
 
     def __init__(self) -> None:
         self.lost: set[str] = set()
@@ -105,7 +107,7 @@ class TopicFinder:
         self.knows_from = step.ts if self.knows_from is None else self.knows_from
         self._writable, self._masters, self._open = {}, {}, Counter()
         late = set(self.late)
-        self._change(step.state.records)
+        self._change(_records_in(step.state))
         if is_first:
             self.late = late
         self.lost.update(topic for topic in before if not self._open[topic])
@@ -169,6 +171,18 @@ class TopicFinder:
 
     def _has_master(self, name: str) -> bool:
         return name in self._masters.values()
+
+
+def _records_in(state: KeptRecords | Rows) -> Sequence[Record]:
+    if isinstance(state, KeptRecords):
+        return state.records
+    found: list[Record] = [row for row in state.of.values() if isinstance(row, BrokerLive)]
+    of_name: dict[str, list[Any]] = defaultdict(list)
+    for key, row in state.of.items():
+        if isinstance(key, TopicKey):
+            of_name[key.broker_name].append(astuple(row))
+    found += [TopicQueues(broker_name=name, rows=rows) for name, rows in of_name.items()]
+    return found
 
 
 _first, _write_and_perm = itemgetter(0), itemgetter(2, 3)

@@ -10,7 +10,7 @@ from namekeeper.common.expected import MEMORY_MS
 from namekeeper.common.namesrv_clusters import SHARED_MS
 from namekeeper.history.history import History
 from namekeeper.history.rows import Rows
-from namekeeper.history.sources.journal import NO_ROWS, goes_on, one_of_each, written_until
+from namekeeper.history.sources.journal import NO_ROWS, QUIET_MS, one_of_each, written_until
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.record import Record, TopicQueues, UnknownTopicMinute
 from namekeeper.journal.reading.history import Changed, Seen, Step, StepMaker
@@ -36,6 +36,24 @@ class NamesrvRead(Struct):
     """Whether its name server, or its observer, writes the journal."""
     topics: int
     """How many topics can be written to."""
+    up_to: int | None
+    """The last instant that counts, wall ms: of all name servers that run the same one."""
+
+
+class _FoundTopics(Struct):
+    """The topics of one journal that may matter."""
+
+    journal: JournalReader
+    begin: int
+    """Index of the segment from which on it was read."""
+    topics: TopicFinder
+    until: int | None
+    """The last instant that its last record may stand for, wall ms; None: nobody writes the journal."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its last record gives the state of the present."""
+        return self.until is not None and self.until <= self.topics.up_to + QUIET_MS
 
 
 class IncidentJournals:
@@ -64,36 +82,35 @@ class IncidentJournals:
         one_of_each((journal.namesrv, each) for journal, each in journals)
         self._journals = sorted((journal for journal, _ in journals), key=lambda each: each.namesrv)
 
-    @property
-    def now(self) -> int:
-        """The present, wall ms."""
-        return self._clock.now().wall_ms
-
     def read(self, since: int) -> list[NamesrvRead]:
         """The histories, by name server.
 
         Args:
             since: wall ms; incidents from this time on are wanted.
         """
-        running = [written_until(journal.found, self._clock) for journal in self._journals]
         found = [self._find(journal, since - _BEFORE_MS) for journal in self._journals]
-        horizon = max(until or finder.up_to for until, (finder, _) in zip(running, found, strict=True))
-        wanted = topics_of_incidents([finder for finder, _ in found], horizon)
-        every: list[NamesrvRead] = []
-        for journal, until, (finder, begin) in zip(self._journals, running, found, strict=True):
-            history = History(journal.namesrv)
-            for step in self._steps(journal, begin, wanted):
-                if (step.boot, step.seq) > finder.last:
-                    break
-                history.take(step)
-            last = history.coverage.knows_up_to
-            if last is not None and until is not None and goes_on(last, until):
-                history.extend(until)
-            every.append(NamesrvRead(history, until is not None, finder.topics))
-        return every
+        # An observer knows of each name server up to another instant.
+        current = [each for each in found if each.is_current]
+        present = min((each.until or 0 for each in current), default=0)
+        for each in current:
+            each.topics.up_to = present
+        finders = [each.topics for each in found]
+        wanted = topics_of_incidents(finders, max(each.up_to for each in finders))
+        return [self._read(each, wanted) for each in found]
 
-    def _find(self, journal: JournalReader, since: int) -> tuple[TopicFinder, int]:
-        """The topics of incidents, and the segment from which on the journal was read."""
+    def _read(self, found: _FoundTopics, wanted: set[str]) -> NamesrvRead:
+        history = History(found.journal.namesrv)
+        for step in self._steps(found.journal, found.begin, wanted):
+            if (step.boot, step.seq) > found.topics.last:
+                break
+            history.take(step)
+        up_to = None if history.coverage.knows_up_to is None else found.topics.up_to
+        if found.is_current:
+            history.extend(up_to)
+        return NamesrvRead(history, found.until is not None, found.topics.topics, up_to)
+
+    def _find(self, journal: JournalReader, since: int) -> _FoundTopics:
+        until = written_until(journal.found, self._clock)
         begin = journal.begin_of(since)
         while True:
             reader = RecordReader(None, NO_ROWS | _NO_PART | {"broker_group"})
@@ -103,7 +120,7 @@ class IncidentJournals:
             finder.finish()
             if begin == 0 or (finder.knows_from is not None and finder.knows_from <= since):
                 self.notes += [f"{journal.found}: {note}" for note in notes_of(reader)]
-                return finder, begin
+                return _FoundTopics(journal, begin, finder, until)
             begin = journal.checkpoint_before(begin - 1)
 
     def _steps(self, journal: JournalReader, begin: int, wanted: set[str]) -> Iterator[Step]:

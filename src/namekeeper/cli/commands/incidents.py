@@ -71,7 +71,8 @@ def incidents_command(
             note(f"note: {text}")
     except NamekeeperError as error:
         raise failure_of(error) from error
-    found = incidents(each.history for each in every)
+    ends = {each.history.namesrv: each.up_to for each in every if each.up_to is not None}
+    found = incidents((each.history for each in every), up_to=ends)
     is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
     over = [each for each in reversed(found) if each.to_ts is not None and each.to_ts > since]
     if as_json:
@@ -97,7 +98,7 @@ def _lines(
     since_text: str,
     limit: int,
 ) -> Iterator[str]:
-    ends = [each.history.knows_up_to or 0 for each in every]
+    ends = [each.up_to or 0 for each in every]
     yield from (_namesrv_line(each, zone) for each in every)
     yield ""
     if is_open:

@@ -3,6 +3,7 @@
 import { h } from "./preact.js";
 import { useContext, useState } from "./hooks.js";
 import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, When, printable, useAnswer } from "./parts.js";
+import { Incidents } from "./incidents.js";
 import { Lanes } from "./plots.js";
 import { Brokers, Headlines, NameServers, Topics } from "./tables.js";
 import { both, duration, fromAddress, toField, fromField } from "./time.js";
@@ -57,6 +58,7 @@ export const Slider = ({ overview, title = "What is known of each name server", 
 
 export const Instant = ({ overview, version }) => h("div", null,
   h("h2", { class: "unseen" }, "What is there"),
+  h(Incidents, { version }),
   h(Headlines, { namesrvs: overview.namesrvs, version }),
   h(Slider, { overview }),
   h(NameServers, { rows: overview.namesrvs }),

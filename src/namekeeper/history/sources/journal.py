@@ -18,6 +18,7 @@ from namekeeper.journal.reading.reader import FoundJournal, JournalReader
 
 __all__ = [
     "NO_ROWS",
+    "QUIET_MS",
     "JournalSource",
     "JournalSteps",
     "goes_on",

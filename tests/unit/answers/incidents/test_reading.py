@@ -20,6 +20,7 @@ from tests.support.journal.folder import write_journal
 from tests.support.journal.segments import lines_of
 from tests.support.pipeline.days import MINUTE, Day
 from tests.support.pipeline.written_histories import WRITTEN_HISTORIES
+from tests.unit.console.test_histories import Clock
 
 FOUND = WRITTEN_HISTORIES[0]
 SECOND = 1_000
@@ -105,6 +106,26 @@ def test_incidents_that_began_before_the_time_are_read_too(tmp_path: Path):
     late = max(record["ts"] for record in records)
     every = incidents(each.history for each in IncidentJournals(journals).read(MARCH))
     assert incidents(each.history for each in IncidentJournals(journals).read(late)) == every
+
+
+def test_running_name_servers_are_known_up_to_one_instant(tmp_path: Path):
+    """Otherwise topics of one of them would be missing at the one that is known for longer."""
+    day = Day(2)
+    one, other = day.servers
+    day.at(SECOND, lambda now: one.register(now, broker("broker-a", 1, ["T", "alone"])))
+    day.at(SECOND, lambda now: other.register(now, broker("broker-a", 1, ["T"])))
+    day.at(
+        24 * HOUR - 30 * SECOND, lambda now: other.write(now, [{"kind": "server_alive", "connections": 0}])
+    )
+    found = journals_of(tmp_path, of_namesrvs(day.records()))
+    present = MARCH + 24 * HOUR
+    stopped = IncidentJournals(found, clock=Clock(present)).read(MARCH)
+    assert [each.topics for each in incidents(each.history for each in stopped) if each.is_open] == [1]
+    running = [FoundJournal(each.folder, is_running=True) for each in found]
+    read = IncidentJournals(running, clock=Clock(present)).read(MARCH)
+    assert [each.up_to for each in read] == [present, present]
+    ends = {each.history.namesrv: each.up_to for each in read}
+    assert incidents((each.history for each in read), up_to=ends) == []
 
 
 def test_two_journals_of_one_name_server_are_refused(tmp_path: Path):

@@ -1,0 +1,93 @@
+"""The incidents of the present and the recent past, out of the histories that the page follows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from namekeeper.answers.incidents.incident import FoundIncident, incidents
+from namekeeper.answers.incidents.lost_topics import topics_of_incidents
+from namekeeper.answers.incidents.texts import cost, what, why
+from namekeeper.clock import Clock
+from namekeeper.console.histories import Followed, Histories
+
+__all__ = ["PresentIncidents"]
+
+OPEN_LIMIT, RECENT_LIMIT = 50, 20
+"""Incidents that are sent of those that are open, and of those that are over; the others are counted."""
+NAMES_LIMIT = 20
+"""Broker names that are sent of an incident."""
+_AGAIN_MS = 1_000
+"""How long the incidents are cached at least."""
+_SHARE = 10
+"""The incidents are computed for at most one of so many parts of the time."""
+
+
+class PresentIncidents:
+    """The incidents of the present; computed again after a while, because every page asks at each change.
+
+    Args:
+        histories: what the page shows; callers hold their lock.
+        clock: tells the present.
+    """
+
+    def __init__(self, histories: Histories, clock: Clock) -> None:
+        self._histories, self._clock = histories, clock
+        self._found: dict[str, Any] = {}
+        self._revision = -1
+        self._until_ms = 0
+        """The end of the time in which the incidents are cached, monotonic ms."""
+
+    def value(self) -> dict[str, Any]:
+        """The incidents for JSON: those that are open, worst first, and those that are over, newest first."""
+        now = self._clock.now().mono_ms
+        revision = self._histories.revision
+        if not self._found or (revision != self._revision and now >= self._until_ms):
+            self._found = _value(self._histories.followed)
+            took = self._clock.now().mono_ms - now
+            self._revision, self._until_ms = revision, now + max(_AGAIN_MS, took * _SHARE)
+        return self._found
+
+
+def _value(every: Sequence[Followed]) -> dict[str, Any]:
+    found, up_to = _incidents(every)
+    is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
+    over = [each for each in reversed(found) if not each.is_open]
+    return {
+        "since": max((each.history.knows_from or 0 for each in every), default=0) or None,
+        "up_to": up_to,
+        "open": [_incident_value(each) for each in is_open[:OPEN_LIMIT]],
+        "open_total": len(is_open),
+        "recent": [_incident_value(each) for each in over[:RECENT_LIMIT]],
+        "recent_total": len(over),
+    }
+
+
+def _incidents(every: Sequence[Followed]) -> tuple[list[FoundIncident], int]:
+    """The incidents, and the last instant that counts."""
+    ends = {each.history.namesrv: each.history.knows_up_to or 0 for each in every}
+    running = [ends[each.history.namesrv] for each in every if each.is_running]
+    for each in every:
+        if each.is_running:
+            ends[each.history.namesrv] = min(running)
+    horizon = max(ends.values(), default=0)
+    finders = [each.incident_topics for each in every]
+    for each in every:
+        each.incident_topics.up_to = ends[each.history.namesrv]
+    topics = topics_of_incidents(finders, horizon)
+    return incidents((each.history for each in every), topics, ends), horizon
+
+
+def _incident_value(each: FoundIncident) -> dict[str, Any]:
+    return {
+        "kind": each.kind,
+        "what": what(each),
+        "why": why(each),
+        "cost": cost(each),
+        "from_ts": each.from_ts,
+        "from_window_ms": each.from_window_ms or 0,
+        "to_ts": each.to_ts,
+        "is_forgotten": each.is_forgotten,
+        "broker_names": each.broker_names[:NAMES_LIMIT],
+        "first_topic": each.first_topic,
+        "topics": each.topics,
+        "name_servers": each.name_servers[:NAMES_LIMIT],
+    }

@@ -1,0 +1,53 @@
+// What is wrong now and was wrong lately: each failure with its cause and the topics that it took along.
+
+import { h } from "./preact.js";
+import { useContext } from "./hooks.js";
+import { BrokerLink, Link, Page, SectionHead, Table, Time, TopicLink, When, printable, useAnswer } from "./parts.js";
+import { duration } from "./time.js";
+
+const BROKERS_SHOWN = 5;
+const OF_TOPICS = new Set(["topic_unwritable", "topic_deleted"]);
+
+const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+// The brokers and the first topic lead to their views, and a topic of the time to its cause.
+const Places = ({ row }) => {
+  const brokers = row.broker_names.slice(0, BROKERS_SHOWN).map((name, index) => [index ? ", " : "", h(BrokerLink, { key: name, name })]);
+  const topic = row.first_topic === null ? null : [
+    h(TopicLink, { name: row.first_topic }), row.topics > 1 ? ` and ${number(row.topics - 1, "more topic", "more topics")}` : "",
+    " (", h(Link, { to: { view: "why", name: row.first_topic, at: row.from_ts } }, "why"), ")"];
+  return [brokers.length ? h("div", { key: "brokers" }, brokers) : null, topic ? h("div", { key: "topic" }, topic) : null];
+};
+
+const Lasted = ({ row, upTo }) => [
+  h("div", { key: "lasted" }, duration((row.to_ts === null ? upTo : row.to_ts) - row.from_ts)),
+  row.is_forgotten ? h("div", { key: "forgotten", class: "soft" }, "then not expected any more") : null];
+
+const rowOf = (row, upTo) => ({
+  key: `${row.kind} ${row.from_ts} ${row.what}`,
+  cells: [h("b", { class: row.to_ts === null ? "wrong" : undefined }, printable(row.what)), h(When, { ms: row.from_ts, windowMs: row.from_window_ms }), h(Lasted, { row, upTo }),
+    [printable(row.why), row.cost && !OF_TOPICS.has(row.kind) ? h("div", { class: "soft" }, printable(row.cost)) : null], h(Places, { row })],
+});
+
+const COLUMNS = [{ title: "what" }, { title: "since", kind: "time" }, { title: "for", kind: "number" }, { title: "why" }, { title: "look at" }];
+
+const More = ({ shown, total }) => (total > shown ? h("p", { class: "soft" }, `and ${number(total - shown, "more", "more")}`) : null);
+
+// Only of the present: what was wrong at another instant is what its tables show.
+export const Incidents = ({ version }) => {
+  const page = useContext(Page);
+  const isPast = page.params.at !== undefined;
+  const { value, isOld } = useAnswer("incidents", {}, isPast ? 0 : version);
+  if (isPast || value === null || value.since === null) return null;
+  return h("div", { id: "incidents", "aria-busy": String(isOld) },
+    h("section", { "aria-labelledby": "wrong-now" },
+      h(SectionHead, { id: "wrong-now", title: "Wrong now", count: value.open_total || undefined }),
+      value.open.length ? h(Table, { label: "Wrong now", columns: COLUMNS, rows: value.open.map((row) => rowOf(row, value.up_to)) })
+        : h("p", { class: "soft empty" }, "Nothing is wrong now, as far as is known."),
+      h(More, { shown: value.open.length, total: value.open_total })),
+    value.recent.length ? h("section", { "aria-labelledby": "wrong-lately" },
+      h(SectionHead, { id: "wrong-lately", title: "Wrong lately", count: value.recent_total },
+        h("span", { class: "soft" }, "since ", h(Time, { ms: value.since, plain: true }))),
+      h(Table, { label: "Wrong lately", columns: COLUMNS, rows: value.recent.map((row) => rowOf(row, value.up_to)) }),
+      h(More, { shown: value.recent.length, total: value.recent_total })) : null);
+};
