@@ -5,7 +5,8 @@ It ends without a stop: the name server goes on, and its state is unknown from t
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 from msgspec import Struct
@@ -78,7 +79,16 @@ class ObservedJournal:
         self._folder = writer.folder
         self._journal.recorder.begin(now)
         self._journal.start(writer, port)
-        self._ticking = asyncio.create_task(self._journal.keep_ticking(), name=f"journal in {writer.folder}")
+        self._tick()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside, no snapshot is taken: a thread changes the tables."""
+        self._ticking.cancel()
+        try:
+            yield
+        finally:
+            self._tick()
 
     def answered(self, now: Now, changes: Iterable[Change]) -> None:
         """Note an answer, and record the changes that it shows."""
@@ -91,6 +101,9 @@ class ObservedJournal:
         self._ticking.cancel()
         self._journal.end(is_stopped=False)
         await DaemonThreads("end of a journal", 1).run(self._journal.join, JOIN_SECONDS)
+
+    def _tick(self) -> None:
+        self._ticking = asyncio.create_task(self._journal.keep_ticking(), name=f"journal in {self._folder}")
 
     def status(self) -> JournalStatus:
         """The state of the journal now."""

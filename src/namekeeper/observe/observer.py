@@ -8,15 +8,19 @@ the answer took.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
 
 from namekeeper.clock import Clock
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import NamekeeperError, RequestError
 from namekeeper.model.broker import BrokerKey
+from namekeeper.observe.brokers import live_brokers
 from namekeeper.observe.journal import JournalStatus, ObservedJournal, OpenJournal, Restart
+from namekeeper.observe.memory import MemoryLimits
 from namekeeper.observe.questions import (
     AskConfig,
     AskKv,
@@ -24,11 +28,12 @@ from namekeeper.observe.questions import (
     AskRoute,
     ObservedAnswer,
     Question,
+    TooLargeError,
     read_answer,
     request_of,
 )
 from namekeeper.observe.schedule import Rates, RequestSchedule, Windows
-from namekeeper.observe.tables import ObservedTables, live_brokers
+from namekeeper.observe.tables import Findings, ObservedTables
 from namekeeper.remoting.request_sender import RequestSender
 
 __all__ = ["NameServerObserver", "ObservedSender", "ObserverState", "ObserverStatus"]
@@ -37,6 +42,14 @@ log = logging.getLogger("namekeeper.observe")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 15.0
 """Pauses after failures in a row: each is twice as long as the one before."""
+TOO_LARGE_PAUSE_SECONDS = 300.0
+"""Pause after a name server had more than an observer takes: it has to be read anew."""
+LARGE_BYTES, LARGE_SIZE = 64 * 1024, 2_000
+"""An answer of more bytes, or of more parts, is read and taken by a thread: other name servers are asked
+meanwhile."""
+THREADS = 2
+"""Such threads at a time, of all observers: each may hold an answer of 16 MiB, and several times as much that
+is made of it."""
 
 
 class ObservedSender(RequestSender, Protocol):
@@ -81,6 +94,8 @@ class ObserverStatus(Struct, frozen=True, kw_only=True):
     refused: dict[str, str]
     """Requests that the name server refuses, and why; what they would show is not recorded."""
     journal: JournalStatus | None
+    size_bytes: int = 0
+    """Memory of its topics, rows, brokers and entries, about."""
 
 
 class NameServerObserver:
@@ -94,6 +109,8 @@ class NameServerObserver:
         rates: how often to ask, and the budget.
         on_change: called with the status when the state, or what is recorded, is another.
         sleep: waits this many seconds.
+        memory: bounds the memory of all observers.
+        threads: run what takes long.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part
@@ -106,6 +123,8 @@ class NameServerObserver:
         rates: Rates = Rates(),  # noqa: B008 - a frozen value
         on_change: Callable[[ObserverStatus], object] = lambda _: None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        memory: MemoryLimits | None = None,
+        threads: DaemonThreads | None = None,
     ) -> None:
         self.addr = addr
         self._sender = sender
@@ -114,6 +133,12 @@ class NameServerObserver:
         self._rates = rates
         self._on_change = on_change
         self._sleep = sleep
+        self._memory = memory or MemoryLimits()
+        self._threads = threads or DaemonThreads("answer", THREADS)
+        self._is_leaving = False
+        """Whether a thread need not take an answer any more."""
+        self._too_large = ""
+        """Why the name server has too much; empty if it has not."""
         self._state = ObserverState.CONNECTING
         self._said: ObserverState | None = None
         """The state that `on_change` was told last."""
@@ -135,6 +160,7 @@ class NameServerObserver:
             while True:
                 await self._sleep(await self.step())
         finally:
+            self._memory.release(self)
             await self._leave()
 
     def status(self) -> ObserverStatus:
@@ -146,7 +172,7 @@ class NameServerObserver:
             reason=self._reason,
             answered_at=self._answered_at,
             restart=self._restart,
-            brokers=len(tables.live),
+            brokers=tables.broker_count,
             topics=len(tables.topics),
             unread=tables.unread,
             windows=schedule.windows(),
@@ -154,6 +180,7 @@ class NameServerObserver:
             cost_us=int(self._cost_before + schedule.spent_us),
             refused=dict(self._refused),
             journal=None if self._journal is None else self._journal.status(),
+            size_bytes=tables.size,
         )
 
     async def step(self) -> float:
@@ -171,14 +198,27 @@ class NameServerObserver:
                 self._note_failure(question, result, began.mono_ms)
         counts = bool(answers) and await self._is_same_period(answers)
         for answer in answers:
-            if counts:
-                self._take(answer)
+            if counts and not self._too_large:
+                await self._take(answer)
             else:
                 self._schedule.failed(answer.question)
+        return await self._pause(began.mono_ms, is_answered=len(answers) == len(questions))
+
+    async def _pause(self, began: int, *, is_answered: bool) -> float:
+        """The seconds until the next step; after a failure, perhaps give up.
+
+        Args:
+            began: when the step began, monotonic ms.
+            is_answered: whether each request has a good answer.
+        """
+        if self._too_large:
+            reason, self._too_large = self._too_large, ""
+            await self._give_up(reason)
+            return TOO_LARGE_PAUSE_SECONDS
         now = self._clock.now()
-        if len(answers) == len(questions):
+        if is_answered:
             self._failures = 0
-            return (now.mono_ms - began.mono_ms) / 1_000
+            return (now.mono_ms - began) / 1_000
         if self._is_silent(now.mono_ms):
             await self._give_up()
         self._failures += 1
@@ -192,14 +232,19 @@ class NameServerObserver:
         self._schedule.sent(question, sent.mono_ms)
         try:
             answer = await self._sender.invoke(self.addr, code, fields, timeout_ms=self._rates.answer_ms)
-            return read_answer(question, answer, sent, self._clock.now())
+            received = self._clock.now()
+            if len(answer.body) <= LARGE_BYTES:
+                return read_answer(question, answer, sent, received)
+            return await self._threads.run(read_answer, question, answer, sent, received)
         except NamekeeperError as error:
             return error
 
     def _note_failure(self, question: Question, error: NamekeeperError, since: int) -> None:
         self._schedule.failed(question)
         code, _ = request_of(question)
-        if isinstance(error, RequestError):
+        if isinstance(error, TooLargeError):
+            self._too_large = f"{self.addr}: request {int(code)}: {error.remark}"
+        elif isinstance(error, RequestError):
             self._reason = f"{self.addr}: request {int(code)}: {error.remark} (code {error.code})"
             if isinstance(question, AskKv | AskConfig) and self._journal is None:
                 self._schedule.drop(question)
@@ -285,6 +330,7 @@ class NameServerObserver:
             return
         self._former, self._former_connection = self._tables.live or self._former, self._connection
         await self._leave()
+        self._memory.release(self)
         self._requests_before += self._schedule.requests
         self._cost_before += self._schedule.spent_us
         self._begin()
@@ -298,13 +344,16 @@ class NameServerObserver:
 
     # Answers.
 
-    def _take(self, answer: ObservedAnswer) -> None:
+    async def _take(self, answer: ObservedAnswer) -> None:
         question = answer.question
         self._schedule.answered(question, answer.size)
         self._failing.pop(question, None)
         self._answered_at = answer.received.wall_ms
-        outcome = self._tables.take(answer)
-        self._schedule.touch(outcome.touched)
+        outcome = await self._followed(answer)
+        refusal = self._memory.refuses(self, self._tables.size)
+        if refusal:
+            self._too_large = f"{self.addr}: {refusal}"
+            return
         if outcome.is_doubted:
             self._schedule.doubt()
         if self._journal is not None:
@@ -313,6 +362,26 @@ class NameServerObserver:
             self._journal = self._open_journal(self._restart, self._tables.snapshot, answer.received)
             self._reason = ""
             self._set_state(ObserverState.OBSERVED)
+
+    async def _followed(self, answer: ObservedAnswer) -> Findings:
+        """Take an answer into the tables; a large one in a thread, while nothing else looks at their rows."""
+        if answer.size <= LARGE_SIZE:
+            return self._follow(answer)
+        following = asyncio.ensure_future(self._threads.run(self._follow, answer))
+        with nullcontext() if self._journal is None else self._journal.paused():
+            try:
+                return await asyncio.shield(following)
+            except asyncio.CancelledError:
+                self._is_leaving = True
+                await asyncio.wait([following])  # the end of the journal may look at the tables
+                raise
+
+    def _follow(self, answer: ObservedAnswer) -> Findings:
+        if self._is_leaving:
+            return Findings()
+        outcome = self._tables.take(answer)
+        self._schedule.touch(outcome.touched)
+        return outcome
 
     def _set_state(self, state: ObserverState) -> None:
         self._state = state

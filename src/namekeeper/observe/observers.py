@@ -6,11 +6,19 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from namekeeper.clock import Clock
+from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.model.now import Now
 from namekeeper.observe.config import ObservedCluster, Observing, Target, journal_settings, writer_settings
 from namekeeper.observe.journal import ObservedJournal
-from namekeeper.observe.observer import NameServerObserver, ObservedSender, ObserverState, ObserverStatus
+from namekeeper.observe.memory import MemoryLimits
+from namekeeper.observe.observer import (
+    THREADS,
+    NameServerObserver,
+    ObservedSender,
+    ObserverState,
+    ObserverStatus,
+)
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.resolving import Resolver
 
@@ -54,6 +62,8 @@ class Observers:
         self._clock = clock
         self._on_change = on_change
         self._resolve = resolve
+        self._memory = MemoryLimits()
+        self._threads = DaemonThreads("answer", THREADS)
         self._observers: dict[str, NameServerObserver] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._found_by: dict[str, tuple[str, Address]] = {}
@@ -99,9 +109,9 @@ class Observers:
             observer = self._observers.get(id_)
             if observer is None or observer.status().state is not ObserverState.OBSERVED:
                 await self._stop(id_)
-        room = DISCOVERED_LIMIT - len(self._behind(cluster, name))
+        memory = DISCOVERED_LIMIT - len(self._behind(cluster, name))
         new = [target for id_, target in targets.items() if id_ not in self._tasks]
-        for target in new[:room]:
+        for target in new[:memory]:
             self._start(cluster, target, found_by=name)
 
     def _behind(self, cluster: ObservedCluster, name: Address) -> set[str]:
@@ -144,6 +154,7 @@ class Observers:
                         str(target.address), sender, open_journal,
                         clock=self._clock, rates=self._observing.rates,
                         on_change=lambda status: self._on_change(target.id, status),
+                        memory=self._memory, threads=self._threads,
                     )  # fmt: skip
                     await observer.run()
             except Exception:

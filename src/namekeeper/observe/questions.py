@@ -27,6 +27,8 @@ from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand
 
 __all__ = [
+    "BROKERS_LIMIT",
+    "BROKER_NAMES_LIMIT",
     "NAMES_LIMIT",
     "NAME_LIMIT",
     "PROPERTIES_BYTES",
@@ -37,6 +39,7 @@ __all__ = [
     "AskTopics",
     "ObservedAnswer",
     "Question",
+    "TooLargeError",
     "read_answer",
     "request_of",
 ]
@@ -70,8 +73,13 @@ Question: TypeAlias = AskMembers | AskTopics | AskRoute | AskKv | AskConfig
 
 NAME_LIMIT = 1_024
 """Characters of a name or an address in an answer. RocketMQ allows 255, and a record holds 1,000 names."""
-NAMES_LIMIT = 1_000_000
-"""Topics, or broker names, in an answer: more than any cluster has. An answer with more is refused."""
+NAMES_LIMIT = 200_000
+"""Names of one kind in an answer, as topics: more than any cluster has. An answer with more is refused."""
+BROKER_NAMES_LIMIT = 20_000
+"""Broker names in an answer: as many as a name server of ours allows by default. A checkpoint of more would
+take minutes, and each change of a cluster is a record with all its names."""
+BROKERS_LIMIT = 100_000
+"""Brokers in an answer: the same."""
 PROPERTIES_BYTES = 16 * 1024 * 1024
 """JSON of the properties, which are one line of the journal. They come as they are, and in JSON a control
 character has six bytes."""
@@ -89,6 +97,13 @@ class ObservedAnswer(Struct, frozen=True):
     received: Now
     size: int
     """Brokers, topics, rows or entries in it."""
+
+
+class TooLargeError(RequestError):
+    """An answer with more than any name server has."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(ResponseCode.SYSTEM_ERROR, f"its answer has {what}: is it what it seems?")
 
 
 def request_of(question: Question) -> tuple[RequestCode, Mapping[str, str] | None]:
@@ -129,12 +144,15 @@ def _members(body: bytes) -> tuple[ClusterInfo, int]:
     _require(raw.broker_addr_table, "brokerAddrTable")
     _require(raw.cluster_addr_table, "clusterAddrTable")
     info = raw.to_model()
-    _check_names(info.broker_addr_table)
+    _check_names(info.broker_addr_table, BROKER_NAMES_LIMIT)
+    brokers = sum(len(broker.broker_addrs) for broker in info.broker_addr_table.values())
+    if brokers > BROKERS_LIMIT:
+        raise TooLargeError(f"{brokers:,} brokers, more than {BROKERS_LIMIT:,}")
     for broker in info.broker_addr_table.values():
         _check_names([broker.cluster, *broker.broker_addrs.values()])
     for cluster, names in info.cluster_addr_table.items():
-        _check_names([cluster, *names])
-    return info, sum(len(broker.broker_addrs) for broker in info.broker_addr_table.values())
+        _check_names([cluster, *names], BROKER_NAMES_LIMIT)
+    return info, brokers
 
 
 def _topics(body: bytes) -> tuple[list[str], int]:
@@ -150,7 +168,7 @@ def _route(body: bytes) -> tuple[TopicRouteData, int]:
     _require(raw.queue_datas, "queueDatas")
     _require(raw.broker_datas, "brokerDatas")
     route = raw.to_model()
-    _check_names([queues.broker_name for queues in route.queue_datas])
+    _check_names([queues.broker_name for queues in route.queue_datas], BROKER_NAMES_LIMIT)
     return route, len(route.queue_datas)
 
 
@@ -190,11 +208,9 @@ def _require(part: object, name: str) -> None:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"it has no {name}: is it a name server?")
 
 
-def _check_names(names: Collection[str]) -> None:
-    if len(names) > NAMES_LIMIT:
-        raise RequestError(
-            ResponseCode.SYSTEM_ERROR, f"it has {len(names):,} names, more than {NAMES_LIMIT:,}"
-        )
+def _check_names(names: Collection[str], limit: int = NAMES_LIMIT) -> None:
+    if len(names) > limit:
+        raise TooLargeError(f"{len(names):,} names, more than {limit:,}")
     longest = max(map(len, names), default=0)
     if longest > NAME_LIMIT:
         raise RequestError(

@@ -10,7 +10,7 @@ answer to 105 or 206 may have gone with its broker: such an answer is *doubted*.
 """
 
 from collections.abc import Iterable, Mapping
-from sys import intern
+from sys import getsizeof, intern
 from typing import Any
 
 from msgspec import Struct, structs
@@ -20,13 +20,12 @@ from namekeeper.model.broker import BrokerData, BrokerKey
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import ClusterInfo, TopicRouteData
 from namekeeper.model.topic import QueueSpec
-from namekeeper.model.version import DataVersion
+from namekeeper.observe.brokers import cluster_events, live_changed, live_gone, live_of
+from namekeeper.observe.memory import ROW_BYTES, TOPIC_BYTES, size_of_brokers, size_of_mapping, size_of_texts
 from namekeeper.observe.questions import AskConfig, AskKv, AskMembers, AskRoute, AskTopics, ObservedAnswer
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
-    BrokerLiveChanged,
-    BrokerLiveGone,
     BrokerNameRemoved,
     Cause,
     Change,
@@ -41,7 +40,7 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.rows import make_row
 
-__all__ = ["FORMER_LIMIT", "SHARED_NAMES_LIMIT", "Findings", "ObservedTables", "live_brokers"]
+__all__ = ["FORMER_LIMIT", "SHARED_NAMES_LIMIT", "Findings", "ObservedTables"]
 
 FORMER_LIMIT = 16
 """Broker names that are gone whose topics are remembered: if such a broker comes back, these come first."""
@@ -87,6 +86,8 @@ class ObservedTables:
         self.filter_servers: dict[BrokerKey, tuple[str, ...]] = {}
         self.kv: dict[str, dict[str, str]] = {}
         self.properties: dict[str, str] = {}
+        self._brokers_size = self._texts_size = self._row_count = 0
+        """Bytes of the brokers, bytes of all texts and mappings, and number of rows."""
         self._generations: dict[BrokerKey, int] = {}
         self._gen = 0
         self._former: dict[str, tuple[str, ...]] = {}
@@ -126,6 +127,17 @@ class ObservedTables:
         return len(self.topics) - len(self._confirmed)
 
     @property
+    def size(self) -> int:
+        """The memory of all tables in bytes, about."""
+        topics = TOPIC_BYTES * len(self.topics) + ROW_BYTES * self._row_count
+        return topics + self._texts_size + self._brokers_size
+
+    @property
+    def broker_count(self) -> int:
+        """Number of brokers."""
+        return len(self._generations)
+
+    @property
     def live(self) -> frozenset[BrokerKey]:
         """Cluster and address of each broker."""
         return frozenset(self._generations)
@@ -161,8 +173,8 @@ class ObservedTables:
         return Snapshot(
             topic_tables={name: dict(rows) for name, rows in self.rows.items()},
             live=tuple(
-                _live(key, name, broker_id, self._generations[key], is_new=False)
-                for key, (name, broker_id) in _live_of(self.brokers).items()
+                live_changed(key, name, broker_id, self._generations[key], is_new=False)
+                for key, (name, broker_id) in live_of(self.brokers).items()
             ),
             others=tuple(others),
         )
@@ -179,7 +191,7 @@ class ObservedTables:
         for name in sorted(before.keys() - brokers.keys()):
             events += self._name_removed(name)
         events += (BrokerGroupChanged(one) for name, one in brokers.items() if before.get(name) != one)
-        events += _cluster_events(self.clusters, clusters)
+        events += cluster_events(self.clusters, clusters)
         touched = dict.fromkeys(self._lost)
         for name, broker in brokers.items():
             if name not in before:
@@ -190,21 +202,24 @@ class ObservedTables:
                 touched |= dict.fromkeys(self.rows.get(name, ()))
         since, self._members_sent = self._members_sent, sent
         self.brokers, self.clusters = brokers, clusters
+        self._brokers_size = size_of_brokers(brokers, clusters)
         return Findings(_changes({_window(since, received): events}), touched)
 
     def _live_events(self, brokers: Mapping[str, BrokerData]) -> Iterable[Event]:
-        before, after = _live_of(self.brokers), _live_of(brokers)
+        before, after = live_of(self.brokers), live_of(brokers)
         for key, (name, broker_id) in before.items():
             if after.get(key) != (name, broker_id):
                 self._filter_asked.pop(key, None)
-                if self.filter_servers.pop(key, ()):
+                servers = self.filter_servers.pop(key, ())
+                if servers:
+                    self._texts_size -= size_of_texts(*servers)
                     yield FilterServersChanged(*key, ())
-                yield _live_gone(key, name, broker_id, self._generations.pop(key))
+                yield live_gone(key, name, broker_id, self._generations.pop(key))
         for key, (name, broker_id) in after.items():
             if before.get(key) != (name, broker_id):
                 self._gen += 1
                 self._generations[key] = self._gen
-                yield _live(key, name, broker_id, self._gen, is_new=True)
+                yield live_changed(key, name, broker_id, self._gen, is_new=True)
 
     def _name_removed(self, name: str) -> Iterable[Event]:
         """The end of a broker name, and with it of all its rows."""
@@ -212,6 +227,7 @@ class ObservedTables:
         self._absent_sent.pop(name, None)
         self._waves.pop(name, None)
         rows = self.rows.pop(name, {})
+        self._row_count -= len(rows)
         if rows:
             self._former[name] = tuple(rows)
             if len(self._former) > FORMER_LIMIT:
@@ -231,6 +247,7 @@ class ObservedTables:
         new = [topic for topic in there if topic not in self.topics]
         for topic in new:
             self.topics[topic] = ()
+            self._texts_size += getsizeof(topic)
             if before is not None:
                 self._confirmed[topic] = before
         for topic in [topic for topic in self._unlisted if topic in there]:
@@ -262,6 +279,7 @@ class ObservedTables:
 
     def _forget(self, topic: str) -> None:
         del self.topics[topic]
+        self._texts_size -= getsizeof(topic)
         self._confirmed.pop(topic, None)
         self._unlisted.pop(topic, None)
         self._lost.pop(topic, None)
@@ -331,11 +349,13 @@ class ObservedTables:
         if row is None:
             self._remove_row(topic, name)
             return TopicQueuesChanged(name, old, {}, (topic,))
+        self._row_count += not old
         rows[topic] = row
         return TopicQueuesChanged(name, old, {topic: row}, (topic,))
 
     def _remove_row(self, topic: str, name: str) -> TopicRow:
         row = self.rows[name].pop(topic)
+        self._row_count -= 1
         if not self.rows[name]:
             del self.rows[name]
             self._waves.pop(name, None)
@@ -357,6 +377,7 @@ class ObservedTables:
 
     def _set_mapping(self, topic: str, name: str, mapping: TopicQueueMappingInfo | None) -> None:
         by_name = self.mappings.setdefault(topic, {})
+        self._texts_size += size_of_mapping(mapping) - size_of_mapping(by_name.get(name))
         if mapping is None:
             by_name.pop(name, None)
         else:
@@ -377,7 +398,9 @@ class ObservedTables:
                 self._filter_asked[key] = (sent, received)
                 assert route is not None
                 servers = tuple(route.filter_server_table.get(addr, ()))
-                if servers != self.filter_servers.get(key, ()):
+                before = self.filter_servers.get(key, ())
+                if servers != before:
+                    self._texts_size += size_of_texts(*servers) - size_of_texts(*before)
                     self.filter_servers[key] = servers
                     yield _window(since, received), FilterServersChanged(*key, servers)
 
@@ -385,6 +408,7 @@ class ObservedTables:
 
     def _take_kv(self, namespace: str, table: dict[str, str], sent: int, received: int) -> Findings:
         before, self.kv[namespace] = self.kv.get(namespace, {}), table
+        self._note_entries(before, table)
         since, self._kv_sent[namespace] = self._kv_sent.get(namespace), sent
         keys = sorted(key for key in before.keys() | table.keys() if before.get(key) != table.get(key))
         events = [KvChanged(namespace, key, table.get(key)) for key in keys]
@@ -392,9 +416,13 @@ class ObservedTables:
 
     def _take_config(self, properties: dict[str, str], sent: int, received: int) -> Findings:
         changed = {name: value for name, value in properties.items() if self.properties.get(name) != value}
+        self._note_entries(self.properties, properties)
         self.properties = properties
         since, self._config_sent = self._config_sent, sent
         return Findings(_changes({_window(since, received): [ConfigChanged(changed)] if changed else []}))
+
+    def _note_entries(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
+        self._texts_size += size_of_texts(*after, *after.values()) - size_of_texts(*before, *before.values())
 
 
 def _window(since: int | None, received: int) -> int:
@@ -420,56 +448,3 @@ def _rows_of(route: TopicRouteData) -> dict[str, TopicRow]:
 
 def _perm(row: TopicRow) -> int:
     return row.effective.perm
-
-
-def live_brokers(info: ClusterInfo) -> frozenset[BrokerKey]:
-    """Cluster and address of each broker in an answer to 106."""
-    return frozenset(_live_of(info.broker_addr_table))
-
-
-def _live_of(brokers: Mapping[str, BrokerData]) -> dict[BrokerKey, tuple[str, int]]:
-    """(cluster, address) -> broker name and id."""
-    return {
-        (broker.cluster, addr): (name, broker_id)
-        for name, broker in sorted(brokers.items())
-        for broker_id, addr in sorted(broker.broker_addrs.items())
-    }
-
-
-def _cluster_events(
-    before: Mapping[str, frozenset[str]], after: Mapping[str, frozenset[str]]
-) -> Iterable[Event]:
-    for cluster in before.keys() - after.keys():
-        yield ClusterChanged(cluster, frozenset())
-    for cluster, names in after.items():
-        if before.get(cluster) != names:
-            yield ClusterChanged(cluster, names)
-
-
-def _live(key: BrokerKey, name: str, broker_id: int, gen: int, *, is_new: bool) -> BrokerLiveChanged:
-    return BrokerLiveChanged(
-        cluster_name=key[0],
-        broker_addr=key[1],
-        broker_name=name,
-        broker_id=broker_id,
-        ha_server_addr="",
-        heartbeat_timeout_ms=0,
-        data_version=DataVersion(),
-        channel_id=0,
-        remote_addr="",
-        gen=gen,
-        is_new=is_new,
-    )
-
-
-def _live_gone(key: BrokerKey, name: str, broker_id: int, gen: int) -> BrokerLiveGone:
-    return BrokerLiveGone(
-        cluster_name=key[0],
-        broker_addr=key[1],
-        broker_name=name,
-        broker_id=broker_id,
-        gen=gen,
-        reason=Cause.OBSERVED,
-        idle_ms=0,
-        heartbeat_timeout_ms=0,
-    )

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -108,6 +109,7 @@ class MemoryJournal:
     def __init__(self, periods: list["MemoryJournal"], restart: str, take_snapshot: Any, now: Now) -> None:
         self.restart, self.began, self.seq, self.ended = restart, now, 0, False
         self.answered_at = now
+        self.is_paused = False
         self.rows = [
             self._json(encode_record(one, self._stamp(now, 1)))
             for one in checkpoint_records(take_snapshot(), "start")
@@ -123,7 +125,16 @@ class MemoryJournal:
             for line in encode_change(change, self._stamp(now)):
                 self.records.append(self._json(line))
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        self.is_paused = True
+        try:
+            yield
+        finally:
+            self.is_paused = False
+
     async def leave(self) -> None:
+        assert not self.is_paused
         self.ended = True
 
     def status(self) -> JournalStatus:

@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+import threading
 from functools import partial
 from random import Random
 
 import pytest
 
-from namekeeper.observe.observer import NameServerObserver, ObserverState
+from namekeeper.observe.memory import MemoryLimits
+from namekeeper.observe.observer import LARGE_SIZE, TOO_LARGE_PAUSE_SECONDS, NameServerObserver, ObserverState
+from namekeeper.observe.questions import NAMES_LIMIT, AskTopics
 from namekeeper.observe.schedule import Rates
 from namekeeper.wire.command import Response
 from tests.support.system.loops import virtual_time
+from tests.support.system.waiting import eventually
 from tests.unit.observe.simulated import ADDR, LoopClock, MemoryJournal, SimulatedNetwork, registration_body
 
 pytestmark = virtual_time
@@ -19,7 +23,7 @@ pytestmark = virtual_time
 class Observed:
     """An observer of a name server in memory."""
 
-    def __init__(self, **settings):
+    def __init__(self, memory=None, **settings):
         self.network = SimulatedNetwork(Random(1), **settings)
         self.periods: list[MemoryJournal] = []
         self.states = []
@@ -30,6 +34,7 @@ class Observed:
             partial(MemoryJournal, self.periods),
             clock=LoopClock(),
             rates=Rates(budget=0.1),
+            memory=memory,
             on_change=lambda status: self.states.append(status.state),
         )
 
@@ -317,3 +322,60 @@ async def test_a_topic_goes_with_its_broker_and_is_not_called_deleted():
             if record["kind"] == "topic_queues" and any(len(row) == 1 for row in record["rows"])
         ]
         assert gone == []
+
+
+def many(code, fields):
+    """A name server with more topics than any cluster has."""
+    body = {
+        106: {"brokerAddrTable": {}, "clusterAddrTable": {}},
+        206: {"topicList": [f"t{number}" for number in range(NAMES_LIMIT + 1)]},
+    }.get(code)
+    return Response(0, None, body=b"{}" if body is None else json.dumps(body).encode())
+
+
+async def test_a_name_server_that_answers_more_than_the_limit_is_not_observed_and_asked_rarely():
+    made = Observed(respond=many)
+    async with made:
+        await eventually(lambda: made.state is ObserverState.NOT_OBSERVED)
+        asked = len(made.network.exchanges)
+        assert "request 206: its answer has 200,001 names, more than 200,000" in made.status.reason
+        await asyncio.sleep(TOO_LARGE_PAUSE_SECONDS - 10)
+        assert len(made.network.exchanges) == asked
+        await asyncio.sleep(20)
+        assert len(made.network.exchanges) > asked
+    assert made.periods == []
+
+
+async def test_beyond_the_memory_of_a_name_server_its_state_is_unknown_and_its_tables_are_given_back():
+    made = Observed(memory=MemoryLimits(namesrv_bytes=200_000))
+    made.register(topics=[f"t{number}" for number in range(10)])
+    async with made:
+        await eventually(lambda: made.state is ObserverState.OBSERVED)
+        made.register("c", "10.0.0.2:1", topics=[f"u{number}" for number in range(1_000)])
+        await eventually(lambda: made.state is ObserverState.NOT_OBSERVED)
+        assert "more than 0 MiB" in made.status.reason
+        assert made.periods[-1].ended
+        assert (made.status.topics, made.status.size_bytes) == (0, 0)
+
+
+async def test_a_large_answer_is_taken_while_the_journal_of_its_name_server_looks_at_nothing():
+    made = Observed()
+    made.register()
+    async with made:
+        await eventually(lambda: made.state is ObserverState.OBSERVED)
+        paused = []
+        take = made.observer._tables.take
+
+        def note(answer):
+            if isinstance(answer.question, AskTopics) and answer.size > LARGE_SIZE:
+                paused.append(
+                    (made.periods[-1].is_paused, threading.current_thread() is threading.main_thread())
+                )
+            return take(answer)
+
+        made.observer._tables.take = note
+        made.register(topics=[f"t{number}" for number in range(LARGE_SIZE)])
+        await eventually(lambda: paused)
+        await eventually(lambda: made.status.topics > LARGE_SIZE)
+    assert set(paused) == {(True, False)}
+    assert not made.periods[-1].is_paused

@@ -14,7 +14,7 @@ from namekeeper.model.now import Now
 from namekeeper.model.route import ClusterInfo, TopicRouteData
 from namekeeper.model.topic import QueueData
 from namekeeper.observe.questions import AskConfig, AskKv, AskMembers, AskRoute, AskTopics, ObservedAnswer
-from namekeeper.observe.tables import FORMER_LIMIT, SHARED_NAMES_LIMIT, ObservedTables, live_brokers
+from namekeeper.observe.tables import FORMER_LIMIT, SHARED_NAMES_LIMIT, ObservedTables
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -295,11 +295,6 @@ def test_an_acting_master_stays_the_slave_that_it_is():
     acting = TopicRouteData([group("a", "a:2")], [QueueData("a", 4, 4, 0, 4)])
     watched.route(120, "t", acting)
     assert [live.broker_id for live in watched.tables.snapshot().live] == [1]
-
-
-def test_live_brokers_are_those_of_an_answer():
-    info = ClusterInfo({"a": group("a", "a:1", "a:2")}, {"c": ["a"]})
-    assert live_brokers(info) == {("c", "a:1"), ("c", "a:2")}
 
 
 def test_a_replay_of_the_records_has_the_observed_tables():
