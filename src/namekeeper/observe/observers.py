@@ -109,9 +109,9 @@ class Observers:
             observer = self._observers.get(id_)
             if observer is None or observer.status().state is not ObserverState.OBSERVED:
                 await self._stop(id_)
-        memory = DISCOVERED_LIMIT - len(self._behind(cluster, name))
+        room = DISCOVERED_LIMIT - len(self._behind(cluster, name))
         new = [target for id_, target in targets.items() if id_ not in self._tasks]
-        for target in new[:memory]:
+        for target in new[:room]:
             self._start(cluster, target, found_by=name)
 
     def _behind(self, cluster: ObservedCluster, name: Address) -> set[str]:
