@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from namekeeper.app.effects import ENDS
-from namekeeper.app.log_lines import TOPIC_LINES_LIMIT, lines_of
+from namekeeper.app.log_lines import EVENTS_LIMIT, TOPIC_LINES_LIMIT, lines_of
 from namekeeper.http.metrics import render_metrics, result_name
 from namekeeper.http.stats import CertificateStats, JournalStats, NameServerStats
 from namekeeper.model.topic import QueueSpec
@@ -122,6 +122,7 @@ def history() -> Iterator[Change]:
         (BrokerGroupGone("b"), ClusterChanged("c", frozenset()), BrokerNameRemoved("b", old)),
     )
     yield Change(Cause.PUT_KV, "peer", (KvChanged("a", "b", "c"), KvChanged("a", "b", None)))
+    yield Change(Cause.PUT_KV, "peer", (KvChanged("a", "b", "c"),) * (EVENTS_LIMIT + 1))
     yield Change(Cause.UPDATE_CONFIG, "peer", (ConfigChanged({"a": "b"}),))
     yield Change(Cause.REGISTER, "peer", (MinBrokerIdChanged("b", 0, "x", ("y", "z")),))
 
