@@ -35,6 +35,7 @@ __all__ = [
     "client_hello",
     "leave_frames_half_sent",
     "map_queues",
+    "register_and_leave_everywhere",
     "register_and_wait_everywhere",
     "send_bodies_of_many_small_parts",
     "send_bodies_of_many_topics",
@@ -75,6 +76,42 @@ def register_and_wait_everywhere(target: Target) -> None:
     _keep_sending(
         target, 1_000, b"".join(registration(name, rows, addr=addr, counter=index) for index in range(64))
     )
+
+
+def register_and_leave_everywhere(target: Target) -> None:
+    """Keep a broker name busy, and send large registrations of this name over connections that close."""
+    head = registration(
+        "busy", (), addr="10.1.1.1:1", compressed=True, raw=_broken_body(900_000, b"%x 4 4 6 SINGLE_TAG {}")
+    )
+    large = registration("busy", (), addr="10.1.1.1:1", raw=b"{" + b"x" * 15_900_000)
+
+    def keep_busy() -> None:
+        while True:
+            with contextlib.suppress(OSError), Wire(target.port) as wire:
+                while True:
+                    wire.ask(head)
+
+    def leave() -> None:
+        while True:
+            with contextlib.suppress(OSError), Wire(target.port) as wire:
+                wire.send(large)
+                threading.Event().wait(0.2)
+
+    for work, times in ((keep_busy, 3), (leave, 6)):
+        for _ in range(target.times(times)):
+            threading.Thread(target=work, daemon=True).start()
+    wait_for_the_end()
+
+
+def _broken_body(topics_count: int, topic: bytes) -> bytes:
+    """A compressed body of that many topics, without what follows them."""
+    version = b"{}"
+    deflate = zlib.compressobj(1)
+    body = deflate.compress(struct.pack(">I", len(version)) + version + struct.pack(">I", topics_count))
+    for start in range(0, topics_count, 100_000):
+        rows = (topic % number for number in range(start, start + 100_000))
+        body += deflate.compress(b"".join(struct.pack(">I", len(row)) + row for row in rows))
+    return body + deflate.flush()
 
 
 def be_refused_everywhere(target: Target) -> None:
@@ -181,13 +218,7 @@ def send_bodies_of_many_small_parts(target: Target) -> None:
 
 def send_bodies_of_many_topics(target: Target) -> None:
     """Send compressed bodies of seven million topics each, which are broken at the end."""
-    version = b"{}"
-    deflate = zlib.compressobj(1)
-    body = deflate.compress(struct.pack(">I", len(version)) + version + struct.pack(">I", 7_000_000))
-    for start in range(0, 7_000_000, 100_000):
-        rows = (b"%x 4 4 6 X" % number for number in range(start, start + 100_000))
-        body += deflate.compress(b"".join(struct.pack(">I", len(row)) + row for row in rows))
-    body += deflate.flush()
+    body = _broken_body(7_000_000, b"%x 4 4 6 X")
     for index in range(target.times(10)):
         with contextlib.suppress(OSError):
             pipelined(target.port, [registration(f"topics{index}", (), compressed=True, raw=body)])

@@ -28,12 +28,12 @@ def leave_announced_frames_at_once(target: Target) -> None:
 
 
 def end_binary_headers_at_once(target: Target) -> None:
-    """Send all but the last byte of a header of 60 KB over 1,400 connections, then all last bytes."""
+    """Send all but the last byte of a header of 60 KB over 800 connections, then all last bytes."""
     allow_connections()
     data = _binary_header(EMPTY_FIELD * FIELDS)
     while True:
         _over_each(
-            target, 1_400, [partial(Wire.send, data=data[:-1]), partial(Wire.send, data=data[-1:])], pause=1.0
+            target, 800, [partial(Wire.send, data=data[:-1]), partial(Wire.send, data=data[-1:])], pause=1.0
         )
 
 

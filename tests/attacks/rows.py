@@ -27,6 +27,7 @@ from tests.attacks.crowds import (
     begin_handshakes,
     leave_frames_half_sent,
     map_queues,
+    register_and_leave_everywhere,
     register_and_wait_everywhere,
     send_bodies_of_many_small_parts,
     send_bodies_of_many_topics,
@@ -631,11 +632,12 @@ ROWS = _among((
     Row("61", "the times of refused tokens on the HTTP port are compared", measure_refused_tokens,
         check=time_reveals_something, files=write_rules_with_users, flags=RULES_FLAGS, seconds=120),
     Row("70", "9,000 frames of 65 KB are announced and left at once", leave_announced_frames_at_once, seconds=20),
-    Row("71", "1,400 binary headers of 60 KB end at once", end_binary_headers_at_once, seconds=20),
+    Row("71", "800 binary headers of 60 KB end at once", end_binary_headers_at_once, seconds=20),
     Row("72", "frames of 70 KB with odd headers over one connection", keep_claims_of_odd_headers, seconds=30),
     Row("73", "lists are asked for with 8 MB, connections leave", ask_with_bodies_and_leave, fill_namespace, seconds=20),
     Row("74", "lists are asked for with bodies that fill the budget", fill_budget_for_lists, fill_namespace, seconds=20),
     Row("75", "217 and 216 of a topic on 4,000 broker names", be_across_all_names, _start_with_4k, seconds=20,
         flags={"journal_queue_bytes": str(16 * MIB)}),
+    Row("76", "registrations of 16 MB wait for a busy name, connections leave", register_and_leave_everywhere, seconds=20),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

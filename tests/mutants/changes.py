@@ -88,8 +88,8 @@ CHANGE_MUTANTS = (
     Mutant(
         "closed-and-decoded",
         "route/registration.py",
-        "        while not self._is_closed():\n",
-        "        while True:\n",
+        "        while slices is not None and not self._is_closed():\n",
+        "        while slices is not None:\n",
         "the body of a closed connection is not decoded to its end",
         ("route/test_registration.py",),
     ),
@@ -148,10 +148,18 @@ CHANGE_MUTANTS = (
     Mutant(
         "refused-body-waits-for-the-collector",
         "app/requests.py",
-        "                fail(applied)\n                return\n",
-        "                try:\n                    raise applied\n                except Exception as error:\n"
-        "                    fail(error)\n                return\n",
+        "            self._fail(asked, applied)\n            return\n",
+        "            try:\n                raise applied\n            except Exception as error:\n"
+        "                self._fail(asked, error)\n            return\n",
         "the body of a refused registration is let go with its answer",
+        ("app/test_requests.py",),
+    ),
+    Mutant(
+        "bodies-of-those-who-left-stay",
+        "app/requests.py",
+        "            change.give_up()\n",
+        "            pass\n",
+        "a request that waits holds no body once its connection has closed",
         ("app/test_requests.py",),
     ),
     Mutant(

@@ -333,6 +333,7 @@ class NameServer:
         """
         if self._memory is not None:
             self._memory.forget(channel)
+        self.requests.leave(channel)
         if self._is_stopping or self.state.is_draining:
             return
         self.requests.submit_all(

@@ -3,6 +3,8 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -23,8 +25,11 @@ from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
+from namekeeper.route.channel import Channel
 from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import Change
+from namekeeper.route.registration import RegisterBroker
+from namekeeper.route.topics import RegisterTopic
 from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
@@ -39,6 +44,37 @@ GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 
 OTHER = -1
 """The common number of all unhandled codes: peers must not make the table of counts grow."""
+
+
+FIELDS_KEPT = 32
+"""Ext fields that stay of a request whose connection has closed, for a record of it."""
+FIELD_CHARACTERS_KEPT = 1_024
+"""Characters of such a field; a longer field is dropped."""
+
+
+class _AskedChange:
+    """A change that a request asked for, until it is made."""
+
+    __slots__ = ("body_bytes", "channel", "connection", "deferred", "request", "user")
+
+    def __init__(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
+        self.deferred = deferred
+        self.request = request
+        self.body_bytes = len(request.body)
+        self.connection: Answers | None = connection
+        """The receiver of the answer; None once it is closed."""
+        self.channel = connection.channel
+        self.user = connection.channel.user
+
+    def leave(self) -> None:
+        """Keep little of the request, because its connection has closed and thousands may do the same."""
+        self.connection = None
+        few = islice((self.request.ext_fields or {}).items(), FIELDS_KEPT)
+        fields = {name: value for name, value in few if len(name) + len(value) <= FIELD_CHARACTERS_KEPT}
+        self.request = RemotingCommand(code=self.request.code, ext_fields=fields)
+        change = self.deferred.change
+        if isinstance(change, RegisterBroker | RegisterTopic):
+            change.give_up()
 
 
 class Requests:
@@ -71,6 +107,8 @@ class Requests:
         self._scheduler = scheduler
         self._queue = ChangeQueue(state.tables)
         self._is_advancing = False
+        self._asked: dict[Channel, set[_AskedChange]] = {}
+        """Channel -> the changes that it waits for."""
         self._series: deque[Iterator[TableChange[Any]]] = deque()
         self._lists = ListAnswers(scheduler)
         self._wide_routes = ListAnswers(scheduler)  # apart: a lookup does not wait behind lists
@@ -236,38 +274,54 @@ class Requests:
             self.submit(change)
         return bool(self._series)
 
+    def leave(self, channel: Channel) -> None:
+        """Give up the bodies of requests that wait, because their connection has closed."""
+        for asked in self._asked.pop(channel, ()):
+            asked.leave()
+
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
-        user = connection.channel.user
-
-        def finish(_: TableChange[Any], applied: Applied[Any] | Exception) -> None:
-            if isinstance(applied, Exception):
-                self._count_failed_registration(request)
-                fail(applied)
-                return
-            try:
-                self._effects.concluded(request, applied.result, connection.channel, user)
-                response = self._finish(deferred, request, applied, user)
-            except Exception as error:  # noqa: BLE001 - the requester gets an answer to any error, logged
-                fail(error)
-            else:
-                connection.respond(request, response)
-
-        def fail(error: Exception) -> None:
-            self._count_failure(request.code, error)
-            connection.respond_failure(request, error)
-
-        self._queue.submit(deferred.change, finish, now=self._clock.now())
+        asked = _AskedChange(deferred, request, connection)
+        self._asked.setdefault(asked.channel, set()).add(asked)
+        self._queue.submit(deferred.change, partial(self._finish, asked), now=self._clock.now())
         self._go_on()
 
-    def _finish(
-        self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any], user: str
-    ) -> Response:
+    def _finish(self, asked: _AskedChange, _: TableChange[Any], applied: Applied[Any] | Exception) -> None:
+        """Conclude a change and answer the request, if its connection is open."""
+        self._forget(asked)
+        if isinstance(applied, Exception):
+            if asked.request.code == RequestCode.REGISTER_BROKER:
+                self._count_registration("failed", asked.body_bytes)
+            self._fail(asked, applied)
+            return
+        try:
+            self._effects.concluded(asked.request, applied.result, asked.channel, asked.user)
+            response = self._apply(asked, applied)
+        except Exception as error:  # noqa: BLE001 - the requester gets an answer to any error, logged
+            self._fail(asked, error)
+        else:
+            if asked.connection is not None:
+                asked.connection.respond(asked.request, response)
+
+    def _fail(self, asked: _AskedChange, error: Exception) -> None:
+        self._count_failure(asked.request.code, error)
+        if asked.connection is not None:
+            asked.connection.respond_failure(asked.request, error)
+
+    def _forget(self, asked: _AskedChange) -> None:
+        waiting = self._asked.get(asked.channel)
+        if waiting is not None:
+            waiting.discard(asked)
+            if not waiting:
+                del self._asked[asked.channel]
+
+    def _apply(self, asked: _AskedChange, applied: Applied[Any]) -> Response:
         """Carry out the effects of a change; return the answer, or raise its error."""
+        change = asked.deferred.change
         if isinstance(applied.result, RegisterResult):
-            self._count_registration(applied.result.outcome, len(request.body))
-        events = (*applied.events, *self._state.missing.retired(deferred.change))
-        self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, events, user))
-        return deferred.answer(applied.result)
+            self._count_registration(applied.result.outcome, asked.body_bytes)
+        events = (*applied.events, *self._state.missing.retired(change))
+        self._effects.apply(Change(change.cause, change.remote_addr, events, asked.user))
+        return asked.deferred.answer(applied.result)
 
     def _count_not_success(self, request: RemotingCommand, response: Response) -> None:
         self._count_result(request.code, response.code)

@@ -63,7 +63,8 @@ class RegisterBroker:
         self._sender = None if channel.may_take_over else Claimant(channel, self._owner)
         self._body = body
         self._version = version
-        self._decode = decode
+        self._decode: Callable[[], Generator[None, None, RegistrationBody]] | None = decode
+        """None once the body is dropped."""
         self._digest = b""
         self._content: RegistrationBody | None = None
         """The decoded body; None if the commit needs none."""
@@ -95,6 +96,10 @@ class RegisterBroker:
         if not taken_over(tables, self.header, self._sender):
             tables.note_arrival(self.key, now)
 
+    def give_up(self) -> None:
+        """Drop the body, because the connection has closed: the registration makes nothing visible."""
+        self._body, self._decode = b"", None
+
     def build(self, tables: RouteTables) -> Iterator[None]:
         """Decode the body and build the rows, unless the body can be skipped or the connection is closed."""
         if self._is_closed():
@@ -105,7 +110,7 @@ class RegisterBroker:
             return
         if len(self._body) > SMALL_BODY_BYTES:
             yield
-        decoded = yield from self._while_open(self._decode())
+        decoded = yield from self._while_open()
         if decoded is None:
             return
         content = structs.replace(decoded, wire_bytes=len(self._body))
@@ -149,11 +154,10 @@ class RegisterBroker:
     def _is_closed(self) -> bool:
         return not self.channel.is_open
 
-    def _while_open(
-        self, slices: Generator[None, None, RegistrationBody]
-    ) -> Generator[None, None, RegistrationBody | None]:
+    def _while_open(self) -> Generator[None, None, RegistrationBody | None]:
         """Decode as long as the connection is open; None if it closes before the end."""
-        while not self._is_closed():
+        slices = None if self._decode is None else self._decode()
+        while slices is not None and not self._is_closed():
             try:
                 next(slices)
             except StopIteration as end:

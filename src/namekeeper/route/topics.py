@@ -121,6 +121,10 @@ class RegisterTopic(_NothingLeft, Struct):
     cause: Cause = Cause.REGISTER_TOPIC
     copies: TableCopies = field(default_factory=TableCopies)
 
+    def give_up(self) -> None:
+        """Drop the queues, because the connection has closed: the change changes nothing."""
+        self.queues, self.copies = (), TableCopies()
+
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker names of the request."""
         return {broker_name for broker_name, _ in self.queues}

@@ -1,7 +1,9 @@
 """Each request is answered once, by what is so when its turn comes, and a bug harms only who asked."""
 
 import gc
+import json
 import logging
+import tracemalloc
 import weakref
 from itertools import pairwise
 
@@ -226,6 +228,42 @@ async def test_who_left_meanwhile_is_not_answered_and_not_registered(parts):
     assert not connection.transport.written
     assert not parts.state.tables.broker_live_table
     assert parts.requests.registrations == {"closed": 1}
+
+
+LARGE_BODY = b"x" * 50_000
+
+
+@pytest.mark.parametrize("code", [103, 104, 217])
+async def test_a_request_that_waits_is_given_up_when_its_connection_closes(parts, code):
+    holder = parts.connect()
+    holder.deliver(register_frame(topics=20_000))
+    assert not holder.answers  # its name is busy
+    queues = [
+        {"brokerName": "broker-a", "perm": 6, "readQueueNums": n, "writeQueueNums": 4, "topicSysFlag": 0}
+        for n in range(500)
+    ]
+    body = json.dumps({"queueDatas": queues}).encode() if code == 217 else LARGE_BODY
+    waiting = [parts.connect() for _ in range(40)]
+    tracemalloc.start()
+    try:
+        for connection in waiting:
+            connection.deliver(
+                encode_command(request(code, {**BROKER, "topic": "A", "haServerAddr": ""}, body))
+            )
+        held = tracemalloc.get_traced_memory()[0]
+        for connection in waiting:
+            connection.connection.abort()
+            parts.requests.leave(connection.channel)
+        left = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held > 40 * len(body)
+    assert left < 40 * 10_000
+    parts.run_turns()
+    assert holder.answers[0].code == 0
+    assert parts.requests.registrations.get("closed", 0) == (40 if code == 103 else 0)
+    assert not parts.requests.waiting
+    assert "A" not in parts.state.tables.topics_of("broker-a")
 
 
 async def test_a_change_that_nobody_asked_for_tells_its_result(parts):
