@@ -91,6 +91,7 @@ FRAGMENTS = {
     "answers/replayed.py": "values of a whole state, as the other modules of answers give values; the command prints them",
     "console/difference.py": "compares two states; the views know the queries of the page",
     "console/evidence_links.py": "finds names in texts; the views know the queries of the page",
+    "console/metrics.py": "Prometheus text, without a request; the server of the page knows no metric",
     "console/search.py": "finds names in histories; the views know the queries of the page",
     "journal/reading/block_check.py": "believes no summary of a block, as every other reader does; `verify` lists what is wrong",
     "journal/reading/intact_records.py": "refuses what every other reader passes over; the caller keeps the rows",

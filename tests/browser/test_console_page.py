@@ -23,7 +23,7 @@ IS_AT = "at => new URLSearchParams(location.search).get('at') === new Date(at).t
 ASKED = "performance.getEntriesByType('resource').some((each) => each.name.includes('/api/topics'))"
 QUEUES = "main section.route-of"
 VIEWS = (
-    "/", "/?view=changes", "/?view=audit", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
+    "/", "/?view=drift", "/?view=changes", "/?view=audit", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
     "/?view=broker&name=broker-b", "/?view=search&q=b",
 )  # fmt: skip
 
@@ -104,6 +104,22 @@ def test_clusters_with_equal_names_are_shown_side_by_side(browser: Any, tmp_path
         assert ["at east-1" in row.inner_text() for row in topics.all()] == [True, False]
         page.locator("a", has_text="Compare two of them").click()
         until(page, "document.querySelector('[name=b]')?.value === 'east-1'")
+
+
+def test_drift_has_verdicts_that_lead_to_their_brokers_and_topics(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/?view=drift") as page:
+        settled(page)
+        verdicts = page.locator("table[aria-label=Verdicts] tbody tr")
+        assert page.locator("#drift .count").inner_text().strip() == str(verdicts.count())
+        row = verdicts.filter(has_text="topic payments is missing on broker-a at ns-2_9876")
+        assert "ns-2_9876: " in row.locator(".evidence").inner_text()
+        row.get_by_text("why?").click()
+        page.wait_for_selector("section.explanation")
+        assert "view=why&name=payments" in page.url
+        page.go_back()
+        settled(page)
+        page.locator("#slider").fill(str(site[2][0].journal.boots[0] + 400_000))
+        until(page, "document.querySelector('main').innerText.includes('The name servers agree.')")
 
 
 def test_what_to_look_at_first_leads_to_its_rows(browser: Any, site: Any):

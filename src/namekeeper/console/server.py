@@ -15,6 +15,7 @@ import msgspec
 from aiohttp import web
 
 from namekeeper.console.histories import FollowedHistory, Histories
+from namekeeper.console.metrics import render_drift_metrics
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -162,8 +163,8 @@ class ConsoleServer:
     def _table(self) -> Mapping[str, Page]:
         views = self._views
         usual = (
-            views.overview, views.incidents, views.troubles, views.brokers, views.topics, views.changes,
-            views.beside, views.topic, views.broker, views.compare, views.search,
+            views.overview, views.incidents, views.troubles, views.drift, views.brokers, views.topics,
+            views.changes, views.beside, views.topic, views.broker, views.compare, views.search,
         )  # fmt: skip
         pages = {path: Page(self._noted(send_page_file), Guard.NAMED, PROBLEMS) for path in PAGE_FILES}
         for view in usual:
@@ -171,6 +172,7 @@ class ConsoleServer:
         for view in (views.why, views.audit, views.who_knows):
             answer = self._answer(view, locked=False)
             pages[f"/api/{view.__name__}"] = Page(answer, style=PROBLEMS, stream=self.lasting)
+        pages["/metrics"] = Page(self._metrics)
         pages["/api/events"] = Page(self._events, style=PROBLEMS, stream=self.lasting, answers_head=False)
         pages["/api/login"] = Page(self._login, Guard.NAMED, PROBLEMS, "POST", LOGIN_BYTES)
         return pages
@@ -218,6 +220,19 @@ class ConsoleServer:
             return web.Response(body=data, content_type="application/json")
 
         return self._noted(answer)
+
+    async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The drift of the present, for Prometheus."""
+
+        def body() -> tuple[bytes, str]:
+            with self._histories.lock.to_look():
+                report = self._views.present_drift()
+            return render_drift_metrics(report, request.headers.get("Accept", ""))
+
+        await self._has_begun.wait()
+        async with self._turns.of(request.remote or ""):
+            data, content_type = await asyncio.to_thread(body)
+        return web.Response(body=data, headers={"Content-Type": content_type})
 
     async def _login(self, request: web.BaseRequest) -> web.StreamResponse:
         token = (await request.text()).strip()

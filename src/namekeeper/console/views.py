@@ -36,6 +36,7 @@ from namekeeper.console.tables import (
     topic_rows,
     troubles,
 )
+from namekeeper.drift.report import DriftReport, find_drift, report_values
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.history.history import (
     NOT_OBSERVED,
@@ -57,6 +58,8 @@ Query = Mapping[str, str]
 
 _READERS_AT_ONCE = 2
 """Requests that read journals at once: each reads the state of a journal into memory."""
+_DRIFT_MS = 1_000
+"""How long the present drift is cached."""
 _KEPT, _ROWS_KEPT = 4, 100_000
 """Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
 last one."""
@@ -85,6 +88,8 @@ class ConsoleViews:
         self._who_knows = who_knows
         self._incidents = PresentIncidents(histories, clock)
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
+        self._drift: tuple[int, DriftReport] | None = None
+        """The last drift of the present, and when it was found, monotonic ms."""
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
@@ -122,6 +127,19 @@ class ConsoleViews:
     def incidents(self, _query: Query) -> dict[str, Any]:
         """The incidents that are open, and those that were over lately."""
         return self._incidents.value()
+
+    def drift(self, query: Query) -> dict[str, Any]:
+        """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
+        at = self._instant(query, "at")
+        report = self.present_drift() if at is None else find_drift(self._at(at), at)
+        return report_values(report, _number(query, "limit", 100, ROWS_LIMIT))
+
+    def present_drift(self) -> DriftReport:
+        """The present drift, which is found again after a while: every page asks at each change."""
+        now = self._clock.now().mono_ms
+        if self._drift is None or now - self._drift[0] >= _DRIFT_MS:
+            self._drift = now, find_drift(self._shown)
+        return self._drift[1]
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
@@ -363,7 +381,7 @@ class ConsoleViews:
 
 
 _TIMES = {
-    **dict.fromkeys(("overview", "troubles", "brokers", "topics", "topic"), ("at",)),
+    **dict.fromkeys(("overview", "troubles", "drift", "brokers", "topics", "topic"), ("at",)),
     "compare": ("a_at", "b_at"),
     "changes": ("from", "to"),
 }

@@ -218,7 +218,8 @@ def _missing_brokers(
 ) -> DriftVerdict:
     first = group[0]
     brokers = sorted(each.subject.broker for each in group)
-    share = f"{len(first.held_by)} of {len(first.views)} name servers (missing: {', '.join(missing_at)})"
+    compared = sorted((*first.held_by, *missing_at))  # without those that have a verdict of their own
+    share = f"{len(first.held_by)} of {len(compared)} name servers (missing: {', '.join(missing_at)})"
     if len(brokers) == 1:
         summary = f"{_label(brokers[0])} ({brokers[0].addr}) registers with {share}"
     else:
@@ -229,7 +230,7 @@ def _missing_brokers(
         kind=DriftKind.BROKER_MISSING,
         summary=summary,
         **_times(group),
-        name_servers=sorted(first.views),
+        name_servers=compared,
         missing_at=missing_at,
         brokers=names_of[:NAMES_LIMIT],
         broker_count=len(brokers),
@@ -300,7 +301,8 @@ def _topics_verdict(
     if kind is DriftKind.TOPIC_MISSING:
         lacking = f"{'is' if is_one else 'are'} missing on {broker} at {', '.join(first.missing_at)}"
         others = replace(first, views={name: row for name, row in first.views.items() if row is not None})
-        summary = f"{what} {lacking}; {_views_text(others, _queues_text if is_one else _has_text)}"
+        where = _views_text(others, _queues_text) if is_one else f"there at {', '.join(first.held_by)}"
+        summary = f"{what} {lacking}; {where}"
     elif kind is DriftKind.PERMISSION_DIFFERS:
         summary = f"permission of {what} differs on {broker}: {_views_text(first, _perm_text)}"
     else:
@@ -331,10 +333,6 @@ def _perm_text(seen: Seen) -> str:
     perm = (seen or (0, 0, 0, 0))[2]
     assert isinstance(perm, int)
     return format_perm(perm)
-
-
-def _has_text(_: Seen) -> str:
-    return "has them"
 
 
 # The KV configuration.

@@ -43,6 +43,7 @@ PAGE_FILES: Mapping[str, tuple[str, str, str]] = {
             "hooks",
             "app",
             "api",
+            "drift",
             "incidents",
             "parts",
             "plots",

@@ -85,6 +85,15 @@ async def test_the_files_are_there_with_their_types(site):
             assert text
 
 
+async def test_prometheus_gets_the_drift_with_a_token(site):
+    site.server = site.server_with(Doors("127.0.0.1", token="secret"))
+    async with running(site):
+        assert (await site.get("/metrics"))[0] == 403
+        status, text, headers = await site.get("/metrics", Authorization="Bearer secret")
+        assert (status, headers["Content-Type"].partition(";")[0]) == (200, "text/plain")
+        assert 'namekeeper_drift_name_servers{state="alone"} 1.0' in text
+
+
 def test_every_file_of_the_page_is_served():
     there = {each.name for each in (files("namekeeper.console") / "static").iterdir()}
     served = {

@@ -3,24 +3,29 @@
 import msgspec
 import pytest
 
+from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
 from namekeeper.answers.render import explanation_values, route_values
 from namekeeper.answers.source import JournalAnswers
 from namekeeper.answers.times import shown
+from namekeeper.console.histories import Followed
 from namekeeper.console.views import ConsoleViews
+from namekeeper.drift.report import find_drift, report_values
 from namekeeper.errors import ConfigError
 from namekeeper.journal.contract.encode import Stamp, encode_record
 from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.perm import Perm
 from tests.support.journal.folder import write_journal
-from tests.unit.answers.story import Story
+from tests.unit.answers.story import MINUTE, Story
 from tests.unit.answers.test_audit import judged
 from tests.unit.console.incident import histories_of, two_stories
 from tests.unit.console.test_histories import Clock
+from tests.unit.drift.fleet import align_ends
 
 VIEWS = (
-    "overview", "incidents", "troubles", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search", "why",
+    "overview", "incidents", "troubles", "drift", "brokers", "topics", "changes", "beside", "topic", "broker",
+    "compare", "search", "why",
     "audit",
 )  # fmt: skip
 
@@ -47,6 +52,29 @@ def test_the_overview_has_the_name_servers_and_the_ends_of_the_slider(views, sto
     assert (found["at"], found["now"]) == (None, stories[0].now + 5)
     assert found["causes"]["expired"] == "broker silent for too long"
     assert set(found["shapes"]) >= {"up", "unknown", "server"}
+
+
+def test_drift_is_what_the_command_finds(stories, tmp_path):
+    end = align_ends(stories)
+    views = ConsoleViews(histories_of(*stories), None, Clock(end))
+    source = JournalAnswers([story.folder(tmp_path / story.journal.namesrv) for story in stories])
+    for at, count in ((None, 1), (end, 1), (end - MINUTE, 0)):
+        found = views.drift({} if at is None else {"at": str(at)})
+        assert found == report_values(find_drift(source.histories(at, DAY_MS), at), 100)
+        assert found["total"] == count
+    assert views.drift({"limit": "0"})["verdicts"] == []
+    with pytest.raises(ConfigError, match="limit must be a number from 0 to 500"):
+        views.drift({"limit": "501"})
+
+
+def test_present_drift_is_found_again_after_a_while(stories):
+    histories, clock = histories_of(*stories), Clock(align_ends(stories))
+    views = ConsoleViews(histories, None, clock)
+    before = views.present_drift()
+    histories.all[0].followed = Followed(stories[0].history())
+    assert views.present_drift() is before
+    clock.mono_ms += 1_000
+    assert views.present_drift() is not before
 
 
 def test_the_route_at_an_instant_is_what_route_at_says(views, stories, source):

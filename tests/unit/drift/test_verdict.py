@@ -13,6 +13,11 @@ def only(stories, after_ms: int = MINUTE) -> DriftVerdict:
     return found
 
 
+def all_verdicts(stories) -> list[DriftVerdict]:
+    align_ends(stories)
+    return list(report(stories).verdicts)
+
+
 def test_name_servers_that_hold_the_same_agree():
     stories = fleet()
     align_ends(stories)
@@ -125,6 +130,26 @@ def test_a_deleted_topic_is_missing_where_its_broker_still_is():
     assert found.summary == "topic payments is missing on broker-b at ns-1; ns-2, ns-3 4/4 RW-"
     assert found.details[0].text == "topic deleted by peer:99"
     assert (found.topics, found.topic_count, found.missing_at) == (["payments"], 1, ("ns-1",))
+
+
+def test_topics_that_are_missing_for_one_cause_are_one_verdict():
+    stories = fleet()
+    for topic in ("more", "other"):
+        stories[0].deleted(topic)
+    first, second = all_verdicts(stories)
+    assert first.summary == "2 topics (more, other) are missing on broker-a at ns-1; there at ns-2, ns-3"
+    assert (second.brokers, second.topics) == (["broker-b"], ["more", "other"])
+
+
+def test_a_name_server_with_a_verdict_of_its_own_is_not_counted_again():
+    stories = fleet(4)
+    stories[2].connection_breaks(A)
+    for addr in (A, B):
+        stories[3].connection_breaks(addr)
+    first, second = all_verdicts(stories)
+    assert first.kind is DriftKind.NO_BROKERS
+    assert second.summary == f"broker-a ({A}) registers with 2 of 3 name servers (missing: ns-3)"
+    assert second.name_servers == ["ns-1", "ns-2", "ns-3"]
 
 
 def test_topics_of_a_broker_that_is_missing_are_no_verdicts_of_their_own():

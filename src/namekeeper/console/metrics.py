@@ -1,0 +1,65 @@
+"""`/metrics` of the page: the drift of the name servers that it shows, as Prometheus text.
+
+No label holds the name of a broker, a topic or a name server, so the number of series is fixed.
+"""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from namekeeper.drift.report import DriftReport
+
+__all__ = ["DriftCollector", "render_drift_metrics"]
+
+_PREFIX = "namekeeper_drift_"
+
+
+class DriftCollector(Collector):
+    """Turns the present drift into metric families."""
+
+    def __init__(self, report: DriftReport) -> None:
+        self._report = report
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every family."""
+        report = self._report
+        verdicts = GaugeMetricFamily(
+            f"{_PREFIX}verdicts", "Verdicts on what name servers disagree about.", labels=("kind",)
+        )
+        for kind, count in report.counts().items():
+            verdicts.add_metric((kind,), count)
+        yield verdicts
+        oldest = min((each.since for each in report.verdicts), default=0)
+        yield GaugeMetricFamily(
+            f"{_PREFIX}since_seconds",
+            "When the oldest of them began; 0: there is none.",
+            value=oldest / 1_000,
+        )
+        yield GaugeMetricFamily(
+            f"{_PREFIX}unsettled", "Differences that may be a change on its way.", value=report.unsettled
+        )
+        servers = GaugeMetricFamily(
+            f"{_PREFIX}name_servers", "Name servers, by whether they are compared.", labels=("state",)
+        )
+        states = {"compared": 0, "alone": 0, "unknown": 0}
+        for each in report.name_servers:
+            states["compared" if each.compared_with else "unknown" if each.why_not else "alone"] += 1
+        for state, count in states.items():
+            servers.add_metric((state,), count)
+        yield servers
+
+
+def render_drift_metrics(report: DriftReport, accept: str = "") -> tuple[bytes, str]:
+    """Return the text of the metrics, those of the process included, and its content type.
+
+    Reads files of the operating system, so not on the event loop.
+    """
+    registry = CollectorRegistry()
+    registry.register(DriftCollector(report))
+    ProcessCollector(registry=registry)
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type

@@ -1,0 +1,76 @@
+"""`/metrics` of the page: the drift of its name servers, and a row for each metric in the documents."""
+
+from pathlib import Path
+
+from namekeeper.console.metrics import DriftCollector, render_drift_metrics
+from namekeeper.drift.report import find_drift
+from tests.unit.answers.story import MINUTE, Story
+from tests.unit.drift.fleet import A, align_ends, fleet, report
+
+REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "drift.md"
+
+
+def samples(found) -> dict[tuple[str, str], float]:
+    return {
+        (sample.name.removeprefix("namekeeper_drift_"), "".join(sample.labels.values())): sample.value
+        for family in DriftCollector(found).collect()
+        for sample in family.samples
+    }
+
+
+def test_verdicts_are_counted_by_kind():
+    stories = fleet()
+    first = stories[2].connection_breaks(A)
+    stories[0].later(1_000)
+    stories[0].deleted("payments")
+    stories[0].deleted("orders")
+    align_ends(stories)
+    found = samples(report(stories))
+    assert {kind: count for (name, kind), count in found.items() if name == "verdicts" and count} == {
+        "broker_missing": 1, "topic_missing": 2,
+    }  # fmt: skip
+    assert found["since_seconds", ""] == first / 1_000
+    assert found["name_servers", "compared"] == 3
+
+
+def test_every_kind_and_state_is_there_from_the_start():
+    found = samples(find_drift([]))
+    assert set(found.values()) == {0}
+    assert sum(name == "verdicts" for name, _ in found) == 8
+    assert {label for name, label in found if name == "name_servers"} == {"compared", "alone", "unknown"}
+
+
+def test_changes_on_their_way_and_name_servers_that_are_not_compared_are_counted():
+    stories = fleet()
+    stories[0].alive()
+    align_ends(stories[1:], 10 * MINUTE)
+    other = Story("west")
+    other.registers("broker-a", "10.9.0.1:10911")
+    align_ends([*stories[1:], other])
+    stories[2].connection_breaks(A)
+    for story in (stories[1], other):
+        story.later(2_000)
+        story.alive()
+    stories[2].alive()
+    found = samples(report([*stories, other]))
+    assert (found["unsettled", ""], found["since_seconds", ""]) == (1, 0)
+    states = {label: count for (name, label), count in found.items() if name == "name_servers"}
+    assert states == {"compared": 2, "alone": 1, "unknown": 1}
+
+
+def test_no_name_of_a_peer_is_in_the_text():
+    stories = fleet()
+    stories[2].connection_breaks(A)
+    align_ends(stories)
+    data, content_type = render_drift_metrics(report(stories))
+    text = data.decode()
+    assert content_type.startswith("text/plain")
+    assert 'namekeeper_drift_verdicts{kind="broker_missing"} 1.0' in text
+    assert "process_resident_memory_bytes" in text
+    assert not any(name in text for name in ("broker-a", "ns-3", "10.0.0.1"))
+
+
+def test_each_metric_has_a_row_in_the_documents():
+    rows = [line for line in REFERENCE.read_text().splitlines() if line.startswith("| `namekeeper_drift_")]
+    named = {row.split("`")[1] for row in rows}
+    assert named == {family.name for family in DriftCollector(find_drift([])).collect()}
