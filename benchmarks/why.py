@@ -1,10 +1,11 @@
-"""How long `namekeeper why` and `history` take: `python -m benchmarks.why`.
+"""How long `namekeeper why`, `history` and `incidents` take: `python -m benchmarks.why`.
 
-Over two journals of 130,000 records each, over a month of a quiet fleet in which a topic changes once a day,
-and from a warehouse of five million records, each in a process of its own as a user would start it. Journals
-are sealed as a name server does it, each five minutes of the month, or as `--segment-minutes` says. Prints
-seconds of the CPU and of the wall clock; exits with 1 if one of them took more of the CPU than it may: 1 s,
-and 1.5 s from the warehouse, or if an answer has too few lines.
+Over two journals of 130,000 records each, over those of a day of 20,000 topics, over a month of a quiet
+fleet in which a topic changes once a day, and from a warehouse of five million records, each in a process
+of its own as a user would start it. Journals are sealed as a name server does it, each five minutes of the
+month, or as `--segment-minutes` says. Prints seconds of the CPU and of the wall clock; exits with 1 if one
+of them took more of the CPU than it may: 1 s, and 1.5 s from the warehouse, or if an answer has too few
+lines.
 """
 
 import argparse
@@ -36,8 +37,9 @@ SEGMENT_MINUTES = 5
 class JournalFile:
     """Writes the segments of one made-up name server, sealed ones compressed as the real ones are."""
 
-    def __init__(self, folder: Path, namesrv: str) -> None:
+    def __init__(self, folder: Path, namesrv: str, brokers: int = BROKERS, topics: int = TOPICS) -> None:
         folder.mkdir(parents=True)
+        self.brokers, self.topics = brokers, topics
         self.folder = folder
         self._namesrv = namesrv
         self._seq = self.records = 0
@@ -78,6 +80,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         two = _of_journals(*(_busy(folder / each, each) for each in ("ns1_9876", "ns2_9876")))
+        day_of_topics = _of_journals(
+            *(_busy(folder / "topics" / each, each, 4, 20_000, 45_000) for each in ("ns1_9876", "ns2_9876"))
+        )
         month = _of_journals(_quiet_month(folder / "month", asked.segment_minutes))
         (folder / "warehouse").mkdir()
         warehouse = ["--warehouse", made_warehouse.make_warehouse(folder / "warehouse")]
@@ -87,6 +92,7 @@ def main() -> int:
         within = [
             _timed("two journals of 130,000 records", two, 100, "why", "topic-00007", "--at", noon),
             _timed("the same", two, 10, "history", "topic-00007", "--from", _text(BEGIN)),
+            _timed("a day of 20,000 topics", day_of_topics, 3, "incidents", "--since", _text(BEGIN)),
             _timed("a month of a quiet fleet", month, 50, "why", "topic-00007", "--at", end),
             _timed("the same", month, 29, "history", "topic-00007", "--from", _text(BEGIN)),
             _timed("a warehouse of 5 million records", warehouse, 2, "why", "topic-050", "--at", day),
@@ -121,17 +127,19 @@ def _timed(what: str, source: list[str], least: int, command: str, *words: str) 
     return cpu <= limit and lines >= least
 
 
-def _busy(folder: Path, namesrv: str) -> JournalFile:
-    """A day with 130,000 records."""
-    journal = _started(folder, namesrv)
-    while journal.records < 130_000:
+def _busy(
+    folder: Path, namesrv: str, brokers: int = BROKERS, topics: int = TOPICS, records: int = 130_000
+) -> JournalFile:
+    """A day with so many records."""
+    journal = _started(folder, namesrv, brokers, topics)
+    while journal.records < records:
         count = journal.records
-        ts = BEGIN + count * DAY_MS // 130_000
+        ts = BEGIN + count * DAY_MS // records
         if count % 10:
-            _broker_minute(journal, ts, count % BROKERS)
+            _broker_minute(journal, ts, count % brokers)
         else:
-            topics = [number % TOPICS for number in range(count, count + 20)]
-            _changed(journal, ts, count % BROKERS, topics, queues=8 + count // 20_000)
+            changed = [number % topics for number in range(count, count + 20)]
+            _changed(journal, ts, count % brokers, changed, queues=8 + count // 20_000)
         if journal.records % 20_000 == 0:
             _checkpoint(journal, ts)
             journal.seal()
@@ -171,8 +179,8 @@ def _broker_minute(journal: JournalFile, ts: int, number: int) -> None:
     journal.write(ts, "broker_minute", 0, minute=ts // MINUTE_MS * MINUTE_MS, gen=1, **about)
 
 
-def _started(folder: Path, namesrv: str) -> JournalFile:
-    journal = JournalFile(folder, namesrv)
+def _started(folder: Path, namesrv: str, brokers: int = BROKERS, topics: int = TOPICS) -> JournalFile:
+    journal = JournalFile(folder, namesrv, brokers, topics)
     journal.write(BEGIN, "server_started", uuid="0" * 8, server_version="0", port=9876, previous_boot=0)
     _checkpoint(journal, BEGIN)
     return journal
@@ -181,25 +189,30 @@ def _started(folder: Path, namesrv: str) -> JournalFile:
 def _checkpoint(journal: JournalFile, ts: int) -> None:
     begin = journal.write(ts, "checkpoint_begin", reason="interval")
     counts: dict[str, int] = {}
-    for kind, members in _rows(journal.queues):
+    for kind, members in _rows(journal):
         journal.write(ts, kind, begin, **members)
         counts[kind] = counts.get(kind, 0) + 1
     journal.write(ts, "checkpoint_end", begin, counts=counts)
 
 
-def _rows(queues: dict[tuple[int, int], int]) -> Iterator[tuple[str, dict[str, object]]]:
-    for number in range(BROKERS):
+def _rows(journal: JournalFile) -> Iterator[tuple[str, dict[str, object]]]:
+    for number in range(journal.brokers):
         name, addr = f"broker-{number:03}", f"10.0.0.{number}:10911"
         yield "broker_live", {"cluster": "c", "broker_addr": addr, "broker_name": name, "broker_id": 0,
                               "ha_server_addr": "", "timeout_ms": 120_000, "data_version": [0, 1, 1],
                               "channel": number + 1, "remote_addr": addr, "gen": 1}  # fmt: skip
         yield "broker_group", {"broker_name": name, "cluster": "c", "acting_master": False,
                                "broker_addrs": {"0": addr}}  # fmt: skip
-        for start in range(0, TOPICS, 1_000):
-            numbers = [(topic, queues.get((number, topic), 8)) for topic in range(start, start + 1_000)]
+        for start in range(0, journal.topics, 1_000):
+            numbers = [
+                (topic, journal.queues.get((number, topic), 8)) for topic in range(start, start + 1_000)
+            ]
             rows = [(f"topic-{topic:05}", count, count, 6, 0) for topic, count in numbers]
             yield "topic_queues", {"broker_name": name, "rows": rows}
-    yield "cluster", {"cluster": "c", "broker_names": [f"broker-{number:03}" for number in range(BROKERS)]}
+    yield (
+        "cluster",
+        {"cluster": "c", "broker_names": [f"broker-{number:03}" for number in range(journal.brokers)]},
+    )
 
 
 if __name__ == "__main__":
