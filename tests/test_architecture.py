@@ -28,7 +28,6 @@ TESTED_ELSEWHERE = {
         "tests/property/test_incidents_law.py",
     ),
     "answers/incidents/deletions.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
-    "answers/incidents/facts.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
     "answers/incidents/states.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
     "pipeline/answers/spark_tables.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/gold/build.py": (
