@@ -203,8 +203,8 @@ def test_a_broker_that_stopped_in_order_raises_nothing(tmp_path: Path):
 @needs_promtool
 def test_the_alert_of_a_missing_broker_lasts_as_long_as_the_broker_is_missing(tmp_path: Path):
     """It ended by itself after 30 minutes."""
-    lost = {of("missing_brokers", each): "0x15 1x500" for each in "ab"}
-    gone = {of("active_brokers", each): "8x15 7x500" for each in "ab"}
+    lost = {of("missing_brokers", each): "0x13 1x500" for each in "ab"}
+    gone = {of("active_brokers", each): "8x13 7x500" for each in "ab"}
     up = {name("up", instance=each): "1x500" for each in "ab"}
     case = Case({**up, **gone, **lost}, ["34m", "2h", "11h"])
     assert firing_in(tmp_path, [case], step_seconds=120) == [{"NamesrvBrokerGone": 2}] * 3
