@@ -16,6 +16,8 @@ __all__ = ["missing"]
 
 _SHOWN = 20
 """Missing brokers that are sent one by one; the others are counted."""
+_DIGITS = 10
+"""A longer number is no time in seconds: the property has fewer, and Python refuses to read some thousand."""
 _ROW_ENDS = frozenset({Cause.DELETE_TOPIC, Cause.REGISTER, Cause.REGISTER_TOPIC})
 """Causes by which a topic ends that its broker's return does not bring back."""
 
@@ -97,7 +99,10 @@ def _missing_at(held: RowsHeld) -> Iterator[tuple[LiveKey, _MissingAt]]:
 
 def _within_ms(held: RowsHeld) -> int:
     text = held.history.property_at(held.at, "missingWithinSeconds") or ""
-    return 1000 * (int(text) if text.isdecimal() else NamesrvSettings().missing_within_seconds)
+    is_number = (
+        text.isdecimal() and len(text) <= _DIGITS
+    )  # it may be from a name server that is only observed
+    return 1000 * (int(text) if is_number else NamesrvSettings().missing_within_seconds)
 
 
 def _is_replaced(held: RowsHeld, gone: BrokerLive, since: int) -> bool:

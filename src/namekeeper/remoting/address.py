@@ -13,6 +13,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HTTP = "http://"
 _NAME = re.compile(r"[\w.-]+")
 _NUMBERS = re.compile(r"[0-9]+(\.[0-9]+){3,}")
+_DIGITS = 6
+"""A number with so many digits is neither a port nor a part of an address; Python does not read thousands."""
 _SEPARATORS = re.compile(r"[\s,;|\uff0c\uff1b\u3001]+")
 _MAPPED = bytes(10) + b"\xff\xff"
 """Prefix of an IPv4 address in IPv6 notation."""
@@ -44,9 +46,10 @@ def parse_address(text: str) -> Address:
     is_address = colon and _is_host(host) and port.isascii() and port.isdigit()
     if not is_address:
         raise ConfigError(f"address {item!r} can't be used: {_advice(item)}")
-    if not 0 < int(port) < 65_536:
+    number = _number(port)
+    if not 0 < number < 65_536:
         raise ConfigError(f"address {item!r} can't be used: the port must be between 1 and 65535")
-    return Address(host, int(port))
+    return Address(host, number)
 
 
 def sharing_host(host: str) -> str:
@@ -73,8 +76,13 @@ def _is_host(host: str) -> bool:
         except OSError:
             return False
     if _NUMBERS.fullmatch(host):
-        return host.count(".") == 3 and all(int(part) < 256 for part in host.split("."))
+        return host.count(".") == 3 and all(_number(part) < 256 for part in host.split("."))
     return _NAME.fullmatch(host) is not None
+
+
+def _number(digits: str) -> int:
+    """The number that digits stand for; of one that is too large in any case, its first digits."""
+    return int(digits.lstrip("0")[:_DIGITS] or 0)
 
 
 def _advice(item: str) -> str:

@@ -1,5 +1,6 @@
 """A journal that is read over the operators' pages of its name server."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -10,9 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from namekeeper.answers.from_journal import JournalFolder
+from namekeeper.cli import remote_journal
+from namekeeper.cli.connecting import Connector
 from namekeeper.cli.group import namekeeper
-from namekeeper.cli.remote_journal import RemoteJournal
-from namekeeper.errors import JournalError
+from namekeeper.cli.remote_journal import RemoteJournal, pages_of
+from namekeeper.errors import ConfigError, JournalError
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.page_address import PageAddress
 from tests.unit.answers.story import Story
@@ -164,3 +167,10 @@ def test_another_server_is_none_of_ours(pages: Pages, monkeypatch: pytest.Monkey
     monkeypatch.setattr(pages, "answer", lambda *_: (200, answer))
     with pytest.raises(JournalError, match="its answer is not that of a name server of ours"):
         RemoteJournal(pages.place).found()
+
+
+@pytest.mark.parametrize("port", ["9" * 5_000, "65536", "٣"])
+def test_a_name_server_whose_http_port_is_no_port_is_one_clear_error(monkeypatch, port):
+    monkeypatch.setattr(remote_journal, "properties_of", lambda *_: {"httpPort": port})
+    with pytest.raises(ConfigError, match="can't be used"):
+        pages_of(Address("127.0.0.1", 9876), Connector(contextlib.nullcontext))

@@ -4,6 +4,7 @@ import pytest
 
 from namekeeper.console.instants import by_cluster, held_by_each
 from namekeeper.console.missing import missing
+from namekeeper.journal.contract.record import Config
 from namekeeper.route.events import BrokerLiveGone, Cause, Change, TopicQueuesChanged
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import followed_of
@@ -75,6 +76,16 @@ def test_after_the_time_of_the_setting_a_broker_is_not_missing_any_more():
     story.later(DAY_MS - 60_000)
     assert missing_of(story)["brokers_missing"] == 1
     story.later(60_000)
+    assert missing_of(story)["brokers_missing"] == 0
+
+
+@pytest.mark.parametrize("text", ["9" * 5_000, "9" * 11, "-1", "x", ""])
+def test_a_setting_that_is_no_number_counts_as_the_usual_time(text):
+    story = two_brokers()
+    story.journal.write(Config(properties={"missingWithinSeconds": text}))
+    story.connection_breaks("a1:1")
+    assert missing_of(story)["brokers_missing"] == 1
+    story.later(DAY_MS)
     assert missing_of(story)["brokers_missing"] == 0
 
 

@@ -114,3 +114,15 @@ def test_ipv6_hosts_are_written_with_brackets():
 )
 def test_the_addresses_of_a_network_of_ipv6_share_as_one_host(host, counts_as):
     assert sharing_host(host) == counts_as
+
+
+@pytest.mark.parametrize(
+    "text", [f"host:{'9' * 5_000}", f"{'9' * 5_000}.0.0.1:9876", f"0.0.0.0{'1' * 5_000}:9"]
+)
+def test_a_number_of_thousands_of_digits_is_no_address(text: str):
+    with pytest.raises(ConfigError, match="can't be used"):
+        parse_address(text)
+
+
+def test_zeros_before_a_port_do_not_count():
+    assert parse_address(f"host:{'0' * 5_000}9876") == Address("host", 9876)
