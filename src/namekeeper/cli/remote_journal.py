@@ -23,7 +23,7 @@ from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.reading.reader import FoundJournal
-from namekeeper.remoting.address import Address, format_address, parse_address
+from namekeeper.remoting.address import Address, parse_address
 from namekeeper.remoting.asking_pages import ANSWER_BYTES, PageAnswer, ask_page
 from namekeeper.remoting.page_address import PageAddress
 from namekeeper.remoting.tls_client import Tls
@@ -65,7 +65,7 @@ def pages_of(
         port = properties.get("httpPort", "")
         if port.isdecimal() and port != "0":
             is_tls = properties.get("httpTlsMode", "disabled") != "disabled"
-            return PageAddress(parse_address(format_address(address.host, port)), is_tls)
+            return PageAddress(parse_address(f"{address.host}:{port}"), is_tls)
         why = "it has no operators' pages (httpPort)"
     raise ConfigError(f"{address} {lacks}: {why}; give --http HOST:PORT for its operators' pages{other_ways}")
 

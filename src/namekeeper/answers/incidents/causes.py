@@ -5,8 +5,11 @@ nothing was known before, no row ended then. In that case, the failure is a brok
 and was away.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -47,6 +50,55 @@ class _Candidate(Struct):
     window_ms: int | None = None
 
 
+_Failed = tuple[Way, str, str | None]
+"""How and of whom a failure is, and its cluster name."""
+
+
+class _RowsOfTopic:
+    """The rows of one topic that can be written to, of each broker name at each name server in order."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, str], list[TopicPeriod]] = defaultdict(list)
+
+    def add(self, period: TopicPeriod) -> None:
+        """Add a row; those of one broker name at one name server come in their order and do not overlap."""
+        self._of[period.row.namesrv, period.broker_name].append(period)
+
+    def before(self, at: int) -> list[TopicPeriod]:
+        """The last row before an instant of each broker name at each name server, if it is still expected."""
+        found: list[TopicPeriod] = []
+        for some in self._of.values():
+            index = bisect_left(some, at, key=_since)
+            if index and at < some[index - 1].row.to + MEMORY_MS:
+                found.append(some[index - 1])
+        return found
+
+
+class _FailuresInTime:
+    """Failures of one way and subject, by their time."""
+
+    def __init__(self, parts: Iterable[IncidentPart]) -> None:
+        self._parts = sorted(parts, key=attrgetter("since"))
+        self._starts = [each.since for each in self._parts]
+        self._ends = [*accumulate((each.to for each in self._parts), max)]
+        """The latest end of all failures up to each one."""
+
+    def nearest(self, at: int) -> Iterator[IncidentPart]:
+        """The failures nearest to an instant: before it and not over, and from it on but not much later."""
+        split = bisect_left(self._starts, at)
+        if split < len(self._parts) and self._starts[split] <= at + LATE_MS:
+            first = self._starts[split]
+            yield from self._parts[split : bisect_right(self._starts, first)]
+        last: int | None = None
+        for index in range(split - 1, -1, -1):
+            since = self._starts[index]
+            if self._ends[index] < at or (last is not None and since < last):
+                return
+            if self._parts[index].to >= at:
+                last = since
+                yield self._parts[index]
+
+
 def explained_outages(
     every: Sequence[NamesrvFacts],
     outages: Iterable[TopicOutage],
@@ -61,21 +113,17 @@ def explained_outages(
         failures: all of them.
         last_cluster: broker name -> cluster name.
     """
-    writable: dict[str, list[TopicPeriod]] = defaultdict(list)
+    writable: dict[tuple[str | None, str], _RowsOfTopic] = defaultdict(_RowsOfTopic)
     for period in (period for facts in every for period in facts.topics if period.is_writable):
-        writable[period.topic].append(period)
+        writable[last_cluster.get(period.broker_name), period.topic].add(period)
     masters = _ends_of_masters(every)
-    of_way: dict[tuple[Way, str], list[IncidentPart]] = defaultdict(list)
+    parts: dict[_Failed, list[IncidentPart]] = defaultdict(list)
     for failure in failures:
-        of_way[failure.way, failure.who].append(failure)
+        parts[failure.way, failure.who, failure.cluster].append(failure)
+    of_way = {key: _FailuresInTime(some) for key, some in parts.items()}
     found: list[ExplainedOutage] = []
     for outage in outages:
-        rows = [
-            row
-            for row in writable[outage.topic]
-            if row.row.since < outage.since < row.row.to + MEMORY_MS
-            and last_cluster.get(row.broker_name) == outage.cluster
-        ]
+        rows = writable[outage.cluster, outage.topic].before(outage.since)
         candidates = [*_endings(outage, rows, masters)] or [*_carriers(rows)]
         choices = [(each, _failure_of(outage, each, of_way)) for each in candidates]
         found.append(_explained(outage, min(choices, key=_preference, default=None)))
@@ -140,7 +188,7 @@ def _carriers(rows: Iterable[TopicPeriod]) -> Iterator[_Candidate]:
 
 
 def _failure_of(
-    outage: TopicOutage, candidate: _Candidate, of_way: Mapping[tuple[Way, str], Sequence[IncidentPart]]
+    outage: TopicOutage, candidate: _Candidate, of_way: Mapping[_Failed, _FailuresInTime]
 ) -> IncidentId | None:
     """The failure next to a loss: name servers find out one after the other that a broker is gone."""
     if candidate.way is None:
@@ -148,13 +196,16 @@ def _failure_of(
     since = outage.since
     found = [
         failure
-        for failure in of_way.get((candidate.way, candidate.who), ())
-        if failure.cluster in {None, outage.cluster}
-        and failure.since <= since + LATE_MS
-        and failure.to >= since
+        for cluster in (None, outage.cluster)
+        if (failures := of_way.get((candidate.way, candidate.who, cluster))) is not None
+        for failure in failures.nearest(since)
     ]
     nearest = min(found, key=lambda each: (abs(since - each.since), each.kind, each.island), default=None)
     return None if nearest is None else nearest.id
+
+
+def _since(period: TopicPeriod) -> int:
+    return period.row.since
 
 
 def _preference(choice: tuple[_Candidate, IncidentId | None]) -> tuple[object, ...]:

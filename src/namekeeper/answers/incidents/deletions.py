@@ -1,5 +1,6 @@
 """Deleted topics that clients go on asking for."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -63,17 +64,15 @@ def _deletions_of(
     minutes: Sequence[tuple[str, UnknownTopicMinute]],
     horizon: int,
 ) -> Iterator[Deletion]:
+    asked = sorted(minute.minute for _, minute in minutes)
+    deleted = sorted(filter(_is_deleted, rows), key=_end_of)
     for since, last, until in _absences(rows):
         if not all(map(_is_deleted, last)):
             continue
-        asked = [
-            minute.minute
-            for _, minute in minutes
-            if minute.minute + _MINUTE_MS > since and minute.minute < until
-        ]
-        if not asked:
+        index = bisect_left(asked, until)
+        if not index or asked[index - 1] + _MINUTE_MS <= since:
             continue
-        end = max(asked) + _MINUTE_MS
+        end = asked[index - 1] + _MINUTE_MS
         is_open = end + _MINUTE_MS >= horizon and until >= horizon
         yield Deletion(
             cluster,
@@ -86,8 +85,11 @@ def _deletions_of(
             end >= since + MEMORY_MS,
             [
                 (each.broker_name, each.row.namesrv)
-                for each in rows
-                if since - TOGETHER_MS <= each.row.to <= since and _is_deleted(each)
+                for each in deleted[
+                    bisect_left(deleted, since - TOGETHER_MS, key=_end_of) : bisect_right(
+                        deleted, since, key=_end_of
+                    )
+                ]
             ],
         )
 
@@ -100,12 +102,17 @@ def _absences(rows: Sequence[TopicPeriod]) -> Iterator[tuple[int, list[TopicPeri
     for each in sorted(rows, key=lambda each: (each.row.since, each.row.to)):
         if periods and each.row.since <= periods[-1][0]:
             end, some = periods[-1]
-            periods[-1] = max(end, each.row.to), [*some, each]
+            some.append(each)
+            periods[-1] = max(end, each.row.to), some
         else:
             periods.append((each.row.to, [each]))
             begins.append(each.row.since)
     for (end, some), following in zip(periods, [*begins[1:], FOREVER], strict=True):
         yield end, [each for each in some if each.row.to == end], min(following, end + MEMORY_MS)
+
+
+def _end_of(each: TopicPeriod) -> int:
+    return each.row.to
 
 
 def _is_deleted(each: TopicPeriod) -> bool:

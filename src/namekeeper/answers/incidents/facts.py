@@ -3,6 +3,7 @@
 They are the rows of gold's tables `broker_session`, `topic_route` and `broker_group_history`.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -98,6 +99,8 @@ class NamesrvFacts(Struct):
     up_to: int
     """The last instant that is known, wall ms."""
     timeline: Sequence[TimelinePeriod]
+    up: Sequence[TimelinePeriod]
+    """The periods in which it was up and its state known, in order, as far as is known."""
     sessions: Sequence[RegistrationPeriod]
     topics: Sequence[TopicPeriod]
     groups: Sequence[tuple[str, str, int]]
@@ -105,14 +108,6 @@ class NamesrvFacts(Struct):
     minutes: Sequence[UnknownTopicMinute]
     witness_at_latest: dict[int, int]
     """Boot -> when it has heard every live broker, wall ms."""
-
-    @property
-    def up(self) -> Iterator[TimelinePeriod]:
-        """The periods in which it was up and its state known, as far as is known."""
-        for period in self.timeline:
-            if period.state is PeriodState.UP and period.since < self.up_to:
-                until = self.up_to if period.until is None else min(period.until, self.up_to)
-                yield TimelinePeriod(period.since, until, period.state, period.boot)
 
 
 def facts_of(
@@ -151,12 +146,20 @@ def facts_of(
         history.namesrv,
         up_to,
         timeline,
+        [*_up(timeline, up_to)],
         sessions,
         rows,
         groups,
         [each for each in history.activity if isinstance(each, UnknownTopicMinute)],
         {boot.boot: boot.since + WITNESS_AFTER_MS for boot in history.coverage.boots},
     )
+
+
+def _up(timeline: Sequence[TimelinePeriod], up_to: int) -> Iterator[TimelinePeriod]:
+    for period in timeline:
+        if period.state is PeriodState.UP and period.since < up_to:
+            until = up_to if period.until is None else min(period.until, up_to)
+            yield TimelinePeriod(period.since, until, period.state, period.boot)
 
 
 _WRITE = 2
@@ -187,11 +190,18 @@ def _by_period(
     versions: Sequence[RowVersion[Any]], known: Sequence[UpPeriod]
 ) -> Iterator[tuple[RowVersion[Any], UpPeriod]]:
     """The versions that were valid in each known period, in order."""
-    for period in known:
-        for version in versions:
-            starts_in_time = period.end is None or version.begun.number < period.end
-            if starts_in_time and (version.ended is None or version.ended.number > period.begin):
-                yield version, period
+    for version in versions:
+        ended = None if version.ended is None else version.ended.number
+        first = bisect_right(known, version.begun.number, key=_end_of)
+        for index in range(first, len(known)):
+            period = known[index]
+            if ended is not None and ended <= period.begin:
+                break
+            yield version, period
+
+
+def _end_of(period: UpPeriod) -> int:
+    return FOREVER if period.end is None else period.end
 
 
 def _within(namesrv: str, version: RowVersion[Any], period: UpPeriod) -> RowPeriod:

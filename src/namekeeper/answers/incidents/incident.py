@@ -7,6 +7,7 @@ Where a checkpoint and a loss have one effective time, gold says that the checkp
 is the loss.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from namekeeper.answers.incidents.causes import ExplainedOutage, explained_outages
 from namekeeper.answers.incidents.deletions import Deletion, asked_deletions
-from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod, facts_of
+from namekeeper.answers.incidents.facts import NamesrvFacts, RowPeriod, facts_of
 from namekeeper.answers.incidents.failures import IncidentId, IncidentKind, IncidentPart, failures, islands
 from namekeeper.answers.incidents.states import broker_outages, topic_outages
 from namekeeper.common.expected import MASS_BROKERS, TOGETHER_MS
@@ -151,6 +152,8 @@ def _incidents_of(every: Sequence[NamesrvFacts]) -> Iterator[FoundIncident]:
     for facts in every:
         for minute in (each for each in facts.minutes if each.topic):
             minutes[minute.topic].append((facts.namesrv, minute))
+    for some in minutes.values():
+        some.sort(key=_minute_of)
     found = [
         *_of_failures(broken),
         *_of_topics(every, explained, costs, horizon),
@@ -173,6 +176,8 @@ def _clusters_of_names(every: Sequence[NamesrvFacts]) -> tuple[dict[str, str], d
     return least, {name: cluster for name, (_, cluster) in last.items()}
 
 
+_Ended = dict[tuple[str, str, str | None], list[RowPeriod]]
+"""Topic, broker name and cause -> the rows that ended so."""
 _Found = Iterator[tuple[IncidentId, FoundIncident]]
 
 
@@ -226,10 +231,12 @@ def _of_topics(
         id_ = IncidentId(IncidentKind.TOPIC_UNWRITABLE, each.outage.cluster, each.cause or "", island)
         of_id[id_].append(each)
         costs[id_].append(_TopicCost(each.outage.topic, each.outage.since, each.outage.until))
-    rows: dict[str, list[TopicPeriod]] = defaultdict(list)
+    rows: _Ended = defaultdict(list)
     wanted = {each.outage.topic for each in changed}
     for period in (period for facts in every for period in facts.topics if period.topic in wanted):
-        rows[period.topic].append(period)
+        rows[period.topic, period.broker_name, period.row.to_cause].append(period.row)
+    for some_rows in rows.values():
+        some_rows.sort(key=_end_of)
     for id_, some in of_id.items():
         since = min(each.outage.since for each in some)
         yield (
@@ -260,17 +267,18 @@ def _changed_order(each: ExplainedOutage) -> tuple[int, str]:
     return each.outage.since, each.outage.topic
 
 
-def _changed_at(each: ExplainedOutage, rows: Mapping[str, Sequence[TopicPeriod]]) -> list[str | None]:
+def _changed_at(each: ExplainedOutage, rows: _Ended) -> set[str | None]:
     """The name servers with the same change, at some a moment before."""
     since = each.outage.since
-    return [
-        period.row.namesrv
-        for period in rows[each.outage.topic]
-        if period.broker_name == each.broker_name
-        and period.row.to_cause is not None
-        and period.row.to_cause == each.cause
-        and since - TOGETHER_MS <= period.row.to <= since
-    ] or [each.namesrv]
+    if each.broker_name is None or each.cause is None:
+        return {each.namesrv}
+    same = rows.get((each.outage.topic, each.broker_name, each.cause), [])
+    first = bisect_left(same, since - TOGETHER_MS, key=_end_of)
+    return {row.namesrv for row in same[first : bisect_right(same, since, key=_end_of)]} or {each.namesrv}
+
+
+def _end_of(row: RowPeriod) -> int:
+    return row.to
 
 
 def _of_deletions(deletions: Iterable[Deletion], costs: _Costs) -> _Found:
@@ -320,11 +328,22 @@ def _add_cost(
     asked = {
         (namesrv, minute.boot, minute.seq): minute
         for each in costs
-        for namesrv, minute in minutes.get(each.topic, ())
-        if minute.minute + _MINUTE_MS > each.since and minute.minute < each.to
+        for namesrv, minute in _between(minutes.get(each.topic, ()), each.since, each.to)
     }
     incident.lookups = sum(minute.count for minute in asked.values())
     incident.languages = sorted({minute.language for minute in asked.values() if minute.language})
+
+
+def _between(
+    minutes: Sequence[tuple[str, UnknownTopicMinute]], since: int, to: int
+) -> Sequence[tuple[str, UnknownTopicMinute]]:
+    """The minutes of a time; `minutes` are in order."""
+    first = bisect_right(minutes, since - _MINUTE_MS, key=_minute_of)
+    return minutes[first : bisect_left(minutes, to, key=_minute_of)]
+
+
+def _minute_of(each: tuple[str, UnknownTopicMinute]) -> int:
+    return each[1].minute
 
 
 def _least(values: Iterable[str | None]) -> str | None:

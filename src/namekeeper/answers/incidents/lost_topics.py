@@ -56,6 +56,8 @@ class TopicFinder:
         self._writable: dict[str, set[str]] = {}
         """Broker name -> topics with a queue that can be written to."""
         self._masters: dict[LiveKey, str] = {}
+        self._master_count: Counter[str] = Counter()
+        """Broker name -> number of its masters."""
         self._open: Counter[str] = Counter()
         """Topic -> broker names with a master and such a queue."""
         self._pending: set[str] = set()
@@ -81,7 +83,7 @@ class TopicFinder:
                 self._replace(step)
             case Began():
                 self._leave()
-                self._writable, self._masters, self._open = {}, {}, Counter()
+                self._writable, self._masters, self._open, self._master_count = {}, {}, Counter(), Counter()
                 self._deadline = step.ts + WITNESS_AFTER_MS
             case Lost() | Stopped():
                 self._leave()
@@ -105,7 +107,7 @@ class TopicFinder:
         before = {topic for topic, count in self._open.items() if count}
         is_first = self.knows_from is None
         self.knows_from = step.ts if self.knows_from is None else self.knows_from
-        self._writable, self._masters, self._open = {}, {}, Counter()
+        self._writable, self._masters, self._open, self._master_count = {}, {}, Counter(), Counter()
         late = set(self.late)
         self._change(_records_in(step.state))
         if is_first:
@@ -156,6 +158,7 @@ class TopicFinder:
             return
         if before is not None:
             del self._masters[key]
+            self._master_count[before] -= 1
             if not self._has_master(before):
                 self._open.subtract(self._writable.get(before, ()))
                 touched |= self._writable.get(before, set())
@@ -163,6 +166,7 @@ class TopicFinder:
             if not self._has_master(after):
                 self._open.update(self._writable.get(after, ()))
             self._masters[key] = after
+            self._master_count[after] += 1
 
     def _drop(self, name: str, topics: set[str], touched: set[str]) -> None:
         if self._has_master(name):
@@ -170,7 +174,7 @@ class TopicFinder:
         touched |= topics
 
     def _has_master(self, name: str) -> bool:
-        return name in self._masters.values()
+        return self._master_count[name] > 0
 
 
 def _records_in(state: KeptRecords | Rows) -> Sequence[Record]:

@@ -4,15 +4,18 @@ Gold's `broker_state` and `topic_state` have the same ones. A name server is a w
 from its first registration in a boot on, or at the latest some time after the start. A state needs a witness.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from namekeeper.answers.incidents.facts import NamesrvFacts, RegistrationPeriod, TopicPeriod
 from namekeeper.common.expected import MEMORY_MS
+from namekeeper.history.timeline import TimelinePeriod
 
 __all__ = ["BrokerKey", "BrokerOutage", "TopicOutage", "broker_outages", "topic_outages"]
 
@@ -129,7 +132,7 @@ def _add_topic(
     changes: _Changes,
     each: _HeldPeriod,
     period: TopicPeriod,
-    masters: Iterable[tuple[int, int]],
+    masters: Sequence[tuple[int, int]],
     horizon: int,
 ) -> None:
     """Add the row of a topic on a broker name.
@@ -138,17 +141,21 @@ def _add_topic(
         changes: of the topic.
         each: the row, while its name server was up.
         period: the same row.
-        masters: when the broker name had a master there.
+        masters: when the broker name had a master there, in order.
         horizon: the last instant that is known, wall ms.
     """
     changes[each.since].registered += 1
     changes[each.until].registered -= 1
     changes[each.since].expecting += 1
     changes[_expected_until(each, period, horizon)].expecting -= 1
-    for since, until in masters if period.is_writable else ():
-        if since < each.until and until > each.since:
-            changes[max(since, each.since)].writable += 1
-            changes[min(until, each.until)].writable -= 1
+    if not period.is_writable:
+        return
+    for index in range(bisect_right(masters, each.since, key=itemgetter(1)), len(masters)):
+        since, until = masters[index]
+        if since >= each.until:
+            return
+        changes[max(since, each.since)].writable += 1
+        changes[min(until, each.until)].writable -= 1
 
 
 def _expected_until(each: _HeldPeriod, period: TopicPeriod, horizon: int) -> int:
@@ -160,13 +167,23 @@ def _expected_until(each: _HeldPeriod, period: TopicPeriod, horizon: int) -> int
 
 def _while_up(facts: NamesrvFacts, boot: int | None, since: int, to: int) -> Iterator[_HeldPeriod]:
     """A period, as far as the name server was up; with a boot, in the period of its start alone."""
-    for up in facts.up:
+    for index in range(bisect_right(facts.up, since, key=_end_of), len(facts.up)):
+        up = facts.up[index]
         assert up.until is not None
+        if to <= up.since:
+            return
         if boot is None:
-            if since < up.until and to > up.since:
-                yield _HeldPeriod(facts.namesrv, up.boot, max(since, up.since), min(to, up.until))
-        elif up.boot == boot and up.since <= since < up.until:
+            yield _HeldPeriod(facts.namesrv, up.boot, max(since, up.since), min(to, up.until))
+        elif up.boot == boot and up.since <= since:
             yield _HeldPeriod(facts.namesrv, boot, since, min(to, up.until))
+            return
+        elif up.since > since:
+            return
+
+
+def _end_of(period: TimelinePeriod) -> int:
+    assert period.until is not None
+    return period.until
 
 
 def _masters(facts: NamesrvFacts) -> dict[str, list[tuple[int, int]]]:
@@ -175,7 +192,7 @@ def _masters(facts: NamesrvFacts) -> dict[str, list[tuple[int, int]]]:
         if session.broker_id == 0:
             for each in _while_up(facts, session.row.boot, session.row.since, session.row.to):
                 found[session.broker_name].append((each.since, each.until))
-    return found
+    return {name: [*_joined(periods)] for name, periods in found.items()}
 
 
 class _Witnesses:
