@@ -130,8 +130,8 @@ CONSOLE_MUTANTS = (
     Mutant(
         "a-change-counts-a-moment-later",
         "history/versions.py",
-        "        if version.begun.at <= at:\n",
-        "        if version.begun.at < at:\n",
+        "    index = bisect_right(versions, at, key=_begun_at)\n",
+        "    index = bisect_right(versions, at - 1, key=_begun_at)\n",
         "the state at an instant has what happened at that instant",
         ("history/test_versions.py",),
     ),

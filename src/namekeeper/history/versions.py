@@ -3,6 +3,7 @@
 Their memory may have a limit. Then the oldest events are dropped, and the history begins later.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import zip_longest
@@ -354,11 +355,15 @@ class Versions:
 
 
 def _last_until(at: int, versions: Sequence[RowVersion[R]]) -> RowVersion[R] | None:
-    """The last version that began up to a time: the search is short for the newest one."""
-    for version in reversed(versions):
-        if version.begun.at <= at:
-            return version
-    return None
+    """The last version that began up to a time: usually the newest one."""
+    if versions and versions[-1].begun.at <= at:
+        return versions[-1]
+    index = bisect_right(versions, at, key=_begun_at)
+    return versions[index - 1] if index else None
+
+
+def _begun_at(version: RowVersion[Any]) -> int:
+    return version.begun.at
 
 
 def _is_over(version: RowVersion[Any], at: int) -> bool:

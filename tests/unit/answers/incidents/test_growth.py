@@ -1,13 +1,13 @@
 """The work for incidents grows with the number of changes, and not with its square."""
 
-import sys
 from collections.abc import Callable
-from types import FrameType
+from functools import partial
 
 import pytest
 
 from namekeeper.answers.incidents.incident import incidents
 from namekeeper.history.history import History
+from tests.support.system.lines_run import lines_run
 from tests.unit.answers.story import Story
 
 
@@ -37,25 +37,6 @@ def restarts(story: Story) -> None:
     story.registers()
 
 
-def steps_of(history: History) -> int:
-    """Number of lines of Python that run for the incidents of a history."""
-    count = 0
-
-    def trace(_frame: FrameType, event: str, _arg: object) -> Callable[..., object]:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        found = incidents([history])
-    finally:
-        sys.settrace(before)
-    assert found
-    return count
-
-
 def history_of(happens: Callable[[Story], None], times: int) -> History:
     story = Story()
     story.registers()
@@ -66,5 +47,5 @@ def history_of(happens: Callable[[Story], None], times: int) -> History:
 
 @pytest.mark.parametrize("happens", [flaps, loses_its_permission, is_wiped, is_deleted, restarts])
 def test_twice_as_many_changes_take_about_twice_the_work(happens: Callable[[Story], None]):
-    few, many = (steps_of(history_of(happens, times)) for times in (60, 120))
+    few, many = (lines_run(partial(incidents, [history_of(happens, times)])) for times in (60, 120))
     assert many < 2.5 * few
