@@ -37,6 +37,9 @@ once."""
 _STEPS_AT_ONCE, _RECORDS_AT_ONCE = 500, 2_000
 """Steps applied in a row, and records in them; then requests of the page are answered."""
 
+INCIDENT_NAMES = 100_000
+"""Names of topics that may have had an incident, beside twice those that the history still has."""
+
 
 class Followed(Struct):
     """A history, and the state of reading it."""
@@ -154,6 +157,8 @@ class FollowedHistory:
         self._history = History(namesrv)
         """History of all steps; shown once all of them were read."""
         self._incident_topics = TopicFinder()
+        self._most_names = INCIDENT_NAMES
+        """Beyond so many names in it, those that the history has dropped are forgotten."""
         self.followed = Followed(self._history, keeps_past=source.keeps_past)
         self._parts = EarlierParts(namesrv, source)
 
@@ -288,6 +293,9 @@ class FollowedHistory:
             records += records_in(step)
             if taken >= _STEPS_AT_ONCE or records >= _RECORDS_AT_ONCE:
                 break
+        if self._incident_topics.names > self._most_names:
+            self._incident_topics.keep(set(self._history.topics()))
+            self._most_names = 2 * self._incident_topics.names + INCIDENT_NAMES
         return taken
 
 

@@ -9,20 +9,28 @@ from namekeeper.answers.incidents.texts import cost, what, why
 from namekeeper.clock import Clock
 from namekeeper.console.histories import Followed, Histories
 
-__all__ = ["PresentIncidents"]
+__all__ = ["PresentIncidents", "cached_until"]
 
 OPEN_LIMIT, RECENT_LIMIT = 50, 20
 """Incidents that are sent of those that are open, and of those that are over; the others are counted."""
 NAMES_LIMIT = 20
 """Broker names that are sent of an incident."""
-_AGAIN_MS = 1_000
-"""How long the incidents are cached at least."""
-_SHARE = 10
-"""The incidents are computed for at most one of so many parts of the time."""
+AGAIN_MS = 1_000
+"""How long the incidents, and the drift, of the present are cached at least."""
+SHARE = 10
+"""Each of them is computed for at most one of so many parts of the time."""
+
+
+def cached_until(began_ms: int, ended_ms: int) -> int:
+    """How long an answer is cached whose computation began and ended then, all in monotonic ms.
+
+    Every page asks at each change, and the computation holds the lock of the histories.
+    """
+    return ended_ms + max(AGAIN_MS, (ended_ms - began_ms) * SHARE)
 
 
 class PresentIncidents:
-    """The incidents of the present; computed again after a while, because every page asks at each change.
+    """The incidents of the present; computed again after a while.
 
     Args:
         histories: what the page shows; callers hold their lock.
@@ -42,8 +50,8 @@ class PresentIncidents:
         revision = self._histories.revision
         if not self._found or (revision != self._revision and now >= self._until_ms):
             self._found = _value(self._histories.followed)
-            took = self._clock.now().mono_ms - now
-            self._revision, self._until_ms = revision, now + max(_AGAIN_MS, took * _SHARE)
+            self._revision = revision
+            self._until_ms = cached_until(now, self._clock.now().mono_ms)
         return self._found
 
 

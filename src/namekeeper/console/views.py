@@ -25,7 +25,7 @@ from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.evidence_links import broker_words, evidence_links
 from namekeeper.console.histories import EarlierQuery, Histories
 from namekeeper.console.instants import RowsHeld, end_of, held_by_each
-from namekeeper.console.present_incidents import PresentIncidents
+from namekeeper.console.present_incidents import PresentIncidents, cached_until
 from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import (
@@ -58,8 +58,6 @@ Query = Mapping[str, str]
 
 _READERS_AT_ONCE = 2
 """Requests that read journals at once: each reads the state of a journal into memory."""
-_DRIFT_MS = 1_000
-"""How long the present drift is cached."""
 _KEPT, _ROWS_KEPT = 4, 100_000
 """Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
 last one."""
@@ -89,7 +87,7 @@ class ConsoleViews:
         self._incidents = PresentIncidents(histories, clock)
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
         self._drift: tuple[int, DriftReport] | None = None
-        """The last drift of the present, and when it was found, monotonic ms."""
+        """The drift of the present, after the end of the time in which it is cached, monotonic ms."""
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
@@ -135,10 +133,11 @@ class ConsoleViews:
         return report_values(report, _number(query, "limit", 100, ROWS_LIMIT))
 
     def present_drift(self) -> DriftReport:
-        """The present drift, which is found again after a while: every page asks at each change."""
+        """The present drift, which is found again after a while."""
         now = self._clock.now().mono_ms
-        if self._drift is None or now - self._drift[0] >= _DRIFT_MS:
-            self._drift = now, find_drift(self._shown)
+        if self._drift is None or now >= self._drift[0]:
+            found = find_drift(self._shown)
+            self._drift = cached_until(now, self._clock.now().mono_ms), found
         return self._drift[1]
 
     def changes(self, query: Query) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from namekeeper.answers.render import route_values
 from namekeeper.answers.route import route_at
 from namekeeper.answers.source import JournalAnswers
 from namekeeper.answers.times import shown
+from namekeeper.console import histories as module
 from namekeeper.console.histories import EarlierQuery, Histories, HistoryLock
 from namekeeper.console.views import ConsoleViews
 from namekeeper.history.rows import LiveKey
@@ -247,6 +248,22 @@ def route_of_topic(histories, views, at):
 def route_in(journal, at):
     (found,) = route_values(journal.routes("T", at))
     return found["knowledge"], msgspec.json.encode(found["route"])
+
+
+def test_topics_of_incidents_are_forgotten_with_their_changes(tmp_path, monkeypatch):
+    """A broker may come and go with ever new topics."""
+    monkeypatch.setattr(module, "INCIDENT_NAMES", 50)
+    story = Story()
+    for number in range(600):
+        story.registers(topics=(f"T{number}",))
+        story.unregisters()
+    histories = Histories([source_of(written(story, tmp_path / "j"))], 2 * LIMIT)
+    read(histories)
+    (followed,) = histories.followed
+    kept = set(followed.history.topics())
+    assert len(kept) < 300
+    assert followed.incident_topics.lost >= kept
+    assert followed.incident_topics.names < 50 + 4 * 2 * len(kept)
 
 
 def test_histories_share_the_memory_and_the_page_says_from_when_on_they_have_changes(tmp_path):

@@ -77,6 +77,22 @@ def test_present_drift_is_found_again_after_a_while(stories):
     assert views.present_drift() is not before
 
 
+def test_drift_that_takes_long_is_found_less_often(stories, monkeypatch):
+    clock = Clock(align_ends(stories))
+    views = ConsoleViews(histories_of(*stories), None, clock)
+
+    def find(histories):
+        clock.mono_ms += 2_000
+        return find_drift(histories)
+
+    monkeypatch.setattr("namekeeper.console.views.find_drift", find)
+    before = views.present_drift()
+    clock.mono_ms += 19_999
+    assert views.present_drift() is before
+    clock.mono_ms += 1
+    assert views.present_drift() is not before
+
+
 def test_the_route_at_an_instant_is_what_route_at_says(views, stories, source):
     for at in range(stories[0].journal.boots[0], stories[0].now + 2_000, 7_000):
         found = views.topic({"name": "T", "at": str(at)})["routes"]

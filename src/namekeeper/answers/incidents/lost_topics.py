@@ -5,7 +5,7 @@ permission of it was wiped. More topics may be found than that, but none is left
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -89,6 +89,20 @@ class TopicFinder:
                 self._leave()
             case _:
                 pass
+
+    @property
+    def names(self) -> int:
+        """How many names it holds, as a measure of its memory."""
+        return sum(map(len, (self.lost, self.held, self.late, self._open, self._pending)))
+
+    def keep(self, topics: Container[str]) -> None:
+        """Forget the topics that are not among these, and that nobody has now.
+
+        Of a topic whose rows a history has dropped there are no incidents. A peer may send ever new topics.
+        """
+        self._open = Counter({topic: count for topic, count in self._open.items() if count})
+        for names in (self.lost, self.held, self.late, self._pending):
+            names.difference_update([name for name in names if name not in topics and name not in self._open])
 
     def finish(self) -> None:
         """Follow the end."""

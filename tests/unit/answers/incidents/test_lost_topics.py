@@ -112,3 +112,15 @@ def test_a_name_server_that_never_had_a_topic_misses_it_while_the_other_one_is_a
     assert of([*one, Stopped(1, 9, 9)], two) == {"T"}
     assert of(one, [*two, Seen(1, 10, 10, None)]) == {"T"}
     assert of([*one, Stopped(1, 9, 9)], [*two, at(9, rows("T"))]) == {"T"}
+
+
+def test_of_topics_that_a_history_has_dropped_only_those_that_are_there_are_kept():
+    there = checkpoint(1, live(), rows("there", "known", "dropped", "wiped"))
+    finder = found(there, at(2, rows("known", "dropped", queues=())), at(3, rows("late")))
+    finder.take(at(4, rows("wiped", queues=READ_ONLY)))
+    before = finder.names
+    finder.keep({"known"})
+    assert (finder.lost, finder.held, finder.late) == ({"known"}, {"there", "known", "late"}, {"late"})
+    assert finder.names < before
+    finder.take(at(5, rows("there", queues=())))
+    assert finder.lost == {"known", "there"}
