@@ -10,6 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from namekeeper.common.expected import WITNESS_AFTER_MS
 from namekeeper.common.namesrv_clusters import SHARED_MS
 from namekeeper.history.history import History
 from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, KvKey, LiveKey, TopicKey, What
@@ -18,12 +19,10 @@ from namekeeper.journal.reading.coverage import Boot
 from namekeeper.observe.questions import AskRoute
 from namekeeper.observe.schedule import Rates, cost_us
 
-__all__ = ["MEMORY_MS", "WITNESS_AFTER_MS", "BrokerId", "RegisteredPeriod", "Witness"]
+__all__ = ["MEMORY_MS", "BrokerId", "RegisteredPeriod", "Witness"]
 
 MEMORY_MS = SHARED_MS
 """How long after its last broker of a cluster a name server still can tell about the cluster."""
-WITNESS_AFTER_MS = 120_000
-"""Time after its start in which a name server has heard every live broker."""
 _SWEEPS = 2
 """An observer may use every other lookup for a topic that a change touched: a sweep takes twice as long."""
 _SHARE_OF_SWEEP = 5 / 8
