@@ -103,7 +103,7 @@ class TestPendingAnswers:
         asked = decode_frame(frame)
         taken = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        assert taken <= opened().bytes_of([asked]) <= 1.5 * taken
+        assert 0.9 * taken <= opened().bytes_of([asked]) <= 1.5 * taken  # others allocate meanwhile
 
     def test_many_answers_are_much(self) -> None:
         account = opened()
