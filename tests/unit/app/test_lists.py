@@ -3,12 +3,13 @@
 import gc
 import weakref
 from collections.abc import Callable, Generator
+from types import SimpleNamespace
 
 import pytest
 
-from namekeeper.app.lists import ListAnswers
+from namekeeper.app.lists import ListAnswers, giving
 from namekeeper.remoting.scheduler import ITERATION_SECONDS, Scheduler
-from namekeeper.wire.command import Response
+from namekeeper.wire.command import RemotingCommand, Response
 
 
 class Making:
@@ -145,3 +146,27 @@ def test_a_list_that_nobody_waits_for_any_more_holds_up_no_other_one() -> None:
     making.later.pop()()
     making.run()
     assert making.answers[-1] == ("later", Response(remark="other"))
+
+
+def test_an_answer_waits_for_room_and_is_counted_once() -> None:
+    given: list[tuple[str, object]] = []
+    counted: list[object] = []
+    answers = SimpleNamespace(
+        has_room=False,
+        respond=lambda _request, answer: given.append(("answer", answer)),
+        respond_failure=lambda _request, error: given.append(("failure", error)),
+    )
+
+    def conclude(outcome: object) -> object:
+        counted.append(outcome)
+        return None if outcome == "later" else outcome
+
+    done = giving(RemotingCommand(code=206), answers, conclude)  # type: ignore[arg-type]
+    error = ValueError("no")
+    outcomes: list[object] = ["all", error, "later"]
+    assert [done(each) for each in outcomes] == [False] * 3  # type: ignore[arg-type]
+    assert (given, counted) == ([], [])
+    answers.has_room = True
+    assert [done(each) for each in outcomes] == [True] * 3  # type: ignore[arg-type]
+    assert given == [("answer", "all"), ("failure", error)]
+    assert counted == outcomes

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from namekeeper.cli.group import namekeeper
 from tests.unit.answers.story import Story
+from tests.unit.answers.test_windows import BACK, GONE, journal
 
 
 @pytest.fixture
@@ -102,3 +103,13 @@ def test_no_journal_at_all():
     assert (result.exit_code, "--journal DIR" in result.output) == (2, True)
     result = run("--at", "now", "--journal", "a", "--warehouse", "b")
     assert (result.exit_code, "--warehouse URI" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("at", "then"), [(GONE - 1_000, "no route of orders"), (BACK - 1_000, "#ClusterName")]
+)
+def test_a_change_whose_time_is_uncertain_is_shown_with_the_route_after_it(tmp_path, at, then):
+    words = ["route-at", "orders", "--zone", "UTC", "--at", iso(at), "--journal", journal(tmp_path)]
+    before, _, after = CliRunner().invoke(namekeeper, words).output.partition("uncertain, changed between ")
+    assert then not in before
+    assert after.partition(") to:")[2].lstrip().startswith(then)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +13,8 @@ pytest.importorskip("duckdb")
 
 from namekeeper.cli.commands import sql as module
 from namekeeper.cli.commands.sql import sql
+from namekeeper.cli.failure import CommandRefused
+from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
@@ -151,6 +154,61 @@ def test_a_shell_goes_on_after_an_error(warehouse: str):
     assert done.exit_code == 0
     assert done.stdout.split() == ["a", "-", "1", "b", "-", "2", "c", "-", "3"]
     assert "nope" in done.stderr
+
+
+class Terminal(SimpleNamespace):
+    """The stdin or stdout of a person."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Interrupted:
+    """Tables whose first query is ended by Ctrl-C."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def select(self, query: str, _args: object) -> object:
+        self.asked.append(query)
+        if len(self.asked) == 1:
+            raise KeyboardInterrupt
+
+        class Found(list):
+            columns = ("a",)
+
+        return Found([(2,)])
+
+
+def test_ctrl_c_ends_a_query_of_a_person_and_not_the_shell(monkeypatch: pytest.MonkeyPatch, capsys):
+    lines = ["SELECT 1;", "SELECT", "2;"]
+
+    def read(_prompt: str) -> str:
+        if not lines:
+            raise EOFError
+        return lines.pop(0)
+
+    monkeypatch.setattr("builtins.input", read)
+    monkeypatch.setattr(module.sys, "stdin", Terminal())
+    tables = Interrupted()
+    module._ask_for_queries(tables)
+    assert tables.asked == ["SELECT 1;\n", "SELECT\n2;\n"]
+    assert capsys.readouterr().out == "a\n-\n2\n"
+
+
+def test_ctrl_c_ends_a_shell_that_reads_a_file(warehouse: str, monkeypatch: pytest.MonkeyPatch):
+    tables = Interrupted()
+    monkeypatch.setattr(DuckTables, "select", lambda _self, *words: tables.select(*words))
+    done = ask(warehouse, "--shell", stdin="SELECT 1;\nSELECT 2;\n")
+    assert done.exit_code != 0
+    assert tables.asked == ["SELECT 1;\n"]
+
+
+def test_a_stream_of_arrow_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(module.sys, "stdout", Terminal())
+        with pytest.raises(CommandRefused, match="not for a terminal"):
+            module._write_arrow(None, "SELECT 1", {})
 
 
 @pytest.mark.parametrize("words", [["SELECT 1", "--shell"], []])

@@ -12,6 +12,7 @@ from tests.unit.admin.fake_namesrv import DEAD, A, FakeNamesrv, FakeSender, queu
 from tests.unit.answers.story import Story
 
 SINCE = ("--from", "2023-11-14T22:13:22Z", "--zone", "UTC")
+EARLIER = ("--from", "2023-11-14T22:13:21Z")
 
 
 class Mistake:
@@ -31,9 +32,13 @@ class Mistake:
         )
 
     def undo(self, *words):
-        sender = FakeSender({A: self.server})
-        command = ["undo", *SINCE, "--journal", self.journal, *words]
-        return CliRunner().invoke(namekeeper, command, obj=Connector(sender.opened))
+        return undo(self.journal, self.server, *words)
+
+
+def undo(journal, server, *words):
+    sender = FakeSender({A: server})
+    command = ["undo", *SINCE, "--journal", journal, *words]
+    return CliRunner().invoke(namekeeper, command, obj=Connector(sender.opened))
 
 
 @pytest.fixture
@@ -115,6 +120,63 @@ def test_a_refusal_ends_it(mistake):
     result = mistake.undo("T", "--apply", A)
     assert result.exit_code == 2
     assert "request type 217 not supported" in result.output
+
+
+def test_another_refusal_of_a_lookup_ends_it(mistake):
+    mistake.server.refusals[105] = (1, "no time")
+    result = mistake.undo("T", "--apply", A)
+    assert result.exit_code == 2
+    assert "no time" in result.output
+
+
+def test_an_entry_that_was_not_there_is_deleted(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    story.ordered("T", "b0:4")
+    story.ordered("T", "b0:8")
+    server = FakeNamesrv(kv={"ORDER_TOPIC_CONFIG": {"T": "b0:8"}})
+    result = undo(story.folder(tmp_path / "j"), server, *EARLIER, "--apply", A)
+    assert result.exit_code == 0, result.output
+    assert server.kv.get("ORDER_TOPIC_CONFIG", {}) == {}
+
+
+def test_nothing_is_restored_of_a_time_without_a_mistake(mistake):
+    result = mistake.undo("--from", "2023-11-14T22:13:26Z")
+    assert (result.exit_code, result.output) == (0, "nothing is to be restored\n")
+
+
+def test_the_present_state_must_be_known(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    story.wiped()
+    story.stops()
+    result = undo(story.folder(tmp_path / "j"), FakeNamesrv())
+    assert result.exit_code == 3
+    assert "the present state of the name server is not known" in result.output
+
+
+def test_a_loss_is_named(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    story.wiped()
+    story.crashes()
+    story.alive()
+    result = undo(story.folder(tmp_path / "j"), FakeNamesrv(), *EARLIER)
+    assert (
+        "note: records were lost since: a change among them is not taken back" in result.output.splitlines()
+    )
+
+
+def test_a_row_that_has_changed_again_is_left(mistake, tmp_path):
+    story = Story("a_1")
+    story.registers()
+    wiped = story.wiped()
+    story.registers(perm=2)
+    words = ("T", *EARLIER, "--to", f"{(wiped + 500) / 1_000:.3f}")
+    result = undo(story.folder(tmp_path / "j"), mistake.server, *words)
+    assert result.exit_code == 1
+    assert "left: topic T on b0" in result.output
+    assert "it changed again" in result.output
 
 
 def test_of_several_name_servers_one_is_chosen(mistake, tmp_path):

@@ -11,8 +11,18 @@ from namekeeper.journal.contract.record import (
     ServerStarted,
     ServerStopped,
 )
+from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.reading import history
-from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Stopped, steps
+from namekeeper.journal.reading.history import (
+    Began,
+    Changed,
+    CheckpointApplied,
+    Lost,
+    Seen,
+    StepMaker,
+    Stopped,
+    steps,
+)
 
 
 class Pen:
@@ -269,3 +279,42 @@ def test_a_checkpoint_whose_end_does_not_come_keeps_a_limited_number_of_records_
     assert found == [0, 0, 0, 0, 0, 5, 1]  # the begin and four changes, then each change by itself
     pen.finish(begin, 1)
     assert maker.take(pen.records[-1]) == []
+
+
+def skipped(first: int, last: int) -> SkippedRecords:
+    """Changes of one record each, of the first boot."""
+    ends = [
+        Envelope(kind="kv", v=1, namesrv="n", boot=1, seq=seq, change=seq, end=True, ts=1_000 + seq, up_ms=0)
+        for seq in (first, last)
+    ]
+    return SkippedRecords(*ends)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "wanted"),
+    [
+        (4, 6, [(Seen, 4), (Seen, 6)]),
+        (4, 4, [(Seen, 4)]),
+        (5, 6, [(Lost, 3), (Seen, 5), (Seen, 6)]),
+        (2, 3, []),
+        (2, 5, [(Seen, 5)]),
+    ],
+)
+def test_skipped_records_follow_the_last_one(pen, first, last, wanted):
+    pen.start(boot=1)
+    pen.kv(), pen.kv()
+    maker = StepMaker()
+    for record in pen.records:
+        maker.take(record)
+    assert [(type(step), step.seq) for step in maker.follow(skipped(first, last))] == wanted
+
+
+def test_a_partial_change_is_lost_if_skipped_records_go_on_after_it(pen):
+    pen.start(boot=1)
+    pen.kv()
+    pen.kv(end=False)
+    maker = StepMaker()
+    for record in pen.records:
+        maker.take(record)
+    found = [(type(step), step.seq) for step in maker.follow(skipped(2, 5))]
+    assert found == [(Lost, 2), (Seen, 3), (Seen, 5)]
