@@ -1,11 +1,10 @@
 """How long `namekeeper why`, `history` and `incidents` take: `python -m benchmarks.why`.
 
-Over two journals of 130,000 records each, over those of a day of 20,000 topics, over a month of a quiet
-fleet in which a topic changes once a day, and from a warehouse of five million records, each in a process
-of its own as a user would start it. Journals are sealed as a name server does it, each five minutes of the
-month, or as `--segment-minutes` says. Prints seconds of the CPU and of the wall clock; exits with 1 if one
-of them took more of the CPU than it may: 1 s, and 1.5 s from the warehouse, or if an answer has too few
-lines.
+They read two journals of 130,000 records each, those of a day of 20,000 topics, a month of a quiet fleet in
+which a topic changes once a day, and a warehouse of five million records. Each runs in a process of its own,
+as a user would start it. Journals are sealed as a name server does it, each five minutes of the month, or as
+`--segment-minutes` says. Prints seconds of the CPU and of the wall clock. Exits with 1 if one of them took
+more of the CPU than it may: 1 s, and 1.5 s from the warehouse, or if an answer has too few lines.
 """
 
 import argparse

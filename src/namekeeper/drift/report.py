@@ -1,16 +1,15 @@
 """The drift of all name servers at an instant: a value for texts, JSON, the page and metrics."""
 
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Any
 
 from msgspec import Struct, to_builtins
 
 from namekeeper.answers.render import explain_knowledge
-from namekeeper.answers.times import shown
+from namekeeper.answers.times import iso_text
 from namekeeper.drift.compared import TOGETHER_END_MS, compared, why_not
 from namekeeper.drift.disagreement import disagreements
-from namekeeper.drift.verdict import DriftKind, DriftVerdict, verdicts
+from namekeeper.drift.verdict import DriftKind, DriftVerdict, verdicts, worst_first
 from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
 from namekeeper.journal.reading.coverage import Knowledge
@@ -75,8 +74,7 @@ def find_drift(histories: Sequence[History], at: int | None = None) -> DriftRepo
             of_cluster = disagreements(cluster, groups.at)
             found += verdicts(of_cluster, cluster, groups.at)
             unsettled += of_cluster.unsettled
-    order = list(DriftKind)
-    found.sort(key=lambda each: (order.index(each.kind), each.since, each.summary))
+    found.sort(key=worst_first)
     name_servers.sort(key=lambda each: each.namesrv)
     return DriftReport(groups.at, name_servers, found, unsettled)
 
@@ -85,7 +83,7 @@ def report_values(report: DriftReport, limit: int) -> dict[str, Any]:
     """A report as plain values: each time in ms and as ISO 8601, and at most so many verdicts."""
     return {
         "at": report.at,
-        "at_iso": iso(report.at),
+        "at_iso": iso_text(report.at),
         "name_servers": to_builtins(report.name_servers),
         "verdicts": [_verdict_value(each) for each in report.verdicts[:limit]],
         "total": len(report.verdicts),
@@ -93,17 +91,12 @@ def report_values(report: DriftReport, limit: int) -> dict[str, Any]:
     }
 
 
-def iso(ms: int) -> str:
-    """A time as ISO 8601, in UTC."""
-    return shown(ms, UTC).removesuffix(" UTC").replace(" ", "T") + "Z"
-
-
 def _verdict_value(verdict: DriftVerdict) -> dict[str, Any]:
     value: dict[str, Any] = to_builtins(verdict)
-    value["since_iso"] = iso(verdict.since)
+    value["since_iso"] = iso_text(verdict.since)
     for detail in value["details"]:
         if detail["at"] is not None:
-            detail["at_iso"] = iso(detail["at"])
+            detail["at_iso"] = iso_text(detail["at"])
     return value
 
 

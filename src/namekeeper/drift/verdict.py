@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from namekeeper.answers.phrases import caused_by
 from namekeeper.common.counts import shown_count
+from namekeeper.common.expected import TOGETHER_MS
 from namekeeper.drift.disagreement import (
     BrokerSubject,
     Disagreement,
@@ -29,10 +30,8 @@ from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
-__all__ = ["NAMES_LIMIT", "Detail", "DriftKind", "DriftVerdict", "verdicts"]
+__all__ = ["NAMES_LIMIT", "Detail", "DriftKind", "DriftVerdict", "verdicts", "worst_first"]
 
-TOGETHER_MS = 30_000
-"""Disagreements of one kind that begin within this time of each other have one verdict."""
 NAMES_LIMIT = 20
 """Most names of brokers and topics in a verdict; the others are counted."""
 _NAMES_IN_TEXT = 3
@@ -101,7 +100,12 @@ def verdicts(found: Found, witnesses: Sequence[Witness], at: int) -> list[DriftV
         *_topic_verdicts(found.topics, witnesses, at),
         *(_kv_verdict(each, witnesses, at) for each in found.entries),
     ]
-    return sorted(made, key=lambda each: (_ORDER.index(each.kind), each.since, each.summary))
+    return sorted(made, key=worst_first)
+
+
+def worst_first(verdict: DriftVerdict) -> tuple[int, int, str]:
+    """Sorts verdicts: the worst kind first, then the oldest."""
+    return _ORDER.index(verdict.kind), verdict.since, verdict.summary
 
 
 # Brokers.

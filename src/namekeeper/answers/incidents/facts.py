@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from namekeeper.common.expected import WITNESS_AFTER_MS
+from namekeeper.common.writable import is_writable
 from namekeeper.history.history import History
 from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, LiveKey, RowVersion, TopicKey, What
 from namekeeper.history.timeline import PeriodState, TimelinePeriod, UpPeriod
@@ -84,7 +85,7 @@ class TopicPeriod(Struct):
     @property
     def is_writable(self) -> bool:
         """Whether it can be written to, if there is a master."""
-        return bool(self.queues.perm & _WRITE) and self.queues.write_queue_nums > 0
+        return is_writable(self.queues.perm, self.queues.write_queue_nums, has_master=True)
 
     @property
     def reason(self) -> str | None:
@@ -162,7 +163,6 @@ def _up(timeline: Sequence[TimelinePeriod], up_to: int) -> Iterator[TimelinePeri
             yield TimelinePeriod(period.since, until, period.state, period.boot)
 
 
-_WRITE = 2
 _IsSame = Callable[[Any, int, Any, int], bool]
 """Whether two rows, each with its boot, are one value."""
 
