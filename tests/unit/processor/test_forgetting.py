@@ -214,6 +214,21 @@ def test_unfinished_changes_are_few(server: Server):
     assert {server.look_up(topic)[0] for topic in OTHERS} == {FRONT}
 
 
+def test_a_large_change_is_done_before_a_storm_has_brought_many_more():
+    """Beside registrations, one step may be all that an iteration has time for."""
+    server = Server()
+    topics = tuple(f"T{number}" for number in range(3_000))
+    server.register("broker-a", topics, 1)
+    for topic in topics:
+        server.look_up(topic)
+    server.register("broker-a", topics, 2)
+    assert server.begun == [1]
+    steps = 1
+    while server.forgetting.forget_some():
+        steps += 1
+    assert steps <= 20
+
+
 def test_a_front_that_is_done_waits_when_everything_is_distrusted(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ):
