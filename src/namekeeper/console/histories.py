@@ -47,6 +47,8 @@ class Followed(Struct):
     history: History
     is_running: bool = False
     """Whether its name server runs now."""
+    is_current: bool = False
+    """Whether its last rows are those of the present."""
     progress: tuple[int, int] = (0, 1)
     """Number of parts that were read, and of all parts; equal once everything is read."""
     problem: str = ""
@@ -191,6 +193,7 @@ class FollowedHistory:
             self._history.extend(present.until)
         followed.problem, followed.notes = steps.problem, steps.notes
         followed.is_running, followed.heard = present.is_running, present.heard
+        followed.is_current = present.until is not None
         followed.progress = steps.progress
         return bool(count) or before != (followed.problem, followed.is_running)
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from namekeeper.answers.incidents.incident import FoundIncident, incidents
+from namekeeper.answers.incidents.incident import FoundIncident, incidents_by_cluster
 from namekeeper.answers.incidents.lost_topics import topics_of_incidents
 from namekeeper.answers.incidents.texts import cost, what, why
 from namekeeper.clock import Clock
 from namekeeper.console.histories import Followed, Histories
 
-__all__ = ["PresentIncidents", "cached_until"]
+__all__ = ["PresentIncidents", "cached_until", "present_incidents"]
 
 OPEN_LIMIT, RECENT_LIMIT = 50, 20
 """Incidents that are sent of those that are open, and of those that are over; the others are counted."""
@@ -56,7 +56,8 @@ class PresentIncidents:
 
 
 def _value(every: Sequence[Followed]) -> dict[str, Any]:
-    found, up_to = _incidents(every)
+    by_cluster, up_to = present_incidents(every)
+    found = sorted((each for _, some in by_cluster for each in some), key=lambda each: each.from_ts)
     is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
     over = [each for each in reversed(found) if not each.is_open]
     return {
@@ -69,19 +70,22 @@ def _value(every: Sequence[Followed]) -> dict[str, Any]:
     }
 
 
-def _incidents(every: Sequence[Followed]) -> tuple[list[FoundIncident], int]:
-    """The incidents, and the last instant that counts."""
+def present_incidents(
+    every: Sequence[Followed],
+) -> tuple[list[tuple[tuple[str, ...], list[FoundIncident]]], int]:
+    """The incidents of each cluster, see `incidents_by_cluster`, and the last instant that counts."""
     ends = {each.history.namesrv: each.history.knows_up_to or 0 for each in every}
-    running = [ends[each.history.namesrv] for each in every if each.is_running]
+    # One that is silent, or can't be observed, is known up to an earlier time than the others.
+    current = [ends[each.history.namesrv] for each in every if each.is_current]
     for each in every:
-        if each.is_running:
-            ends[each.history.namesrv] = min(running)
+        if each.is_current:
+            ends[each.history.namesrv] = min(current)
     horizon = max(ends.values(), default=0)
     finders = [each.incident_topics for each in every]
     for each in every:
         each.incident_topics.up_to = ends[each.history.namesrv]
     topics = topics_of_incidents(finders, horizon)
-    return incidents((each.history for each in every), topics, ends), horizon
+    return incidents_by_cluster((each.history for each in every), topics, ends), horizon
 
 
 def _incident_value(each: FoundIncident) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_a_topic_that_one_of_two_running_name_servers_has_is_there(tmp_path: Pat
     other.registers("b0", "a0:1", ("T",))
     histories = histories_of(one, other)
     for number, each in enumerate(histories.all):
-        each.followed.is_running = True
+        each.followed.is_running = each.followed.is_current = True
         each.followed.history.extend(one.now + 60_000 + 20 * number)
         each.followed.incident_topics = TopicFinder()
         each.followed.incident_topics.held = {"T", "alone"} if number == 0 else {"T"}
@@ -106,3 +106,21 @@ def test_an_answer_is_computed_for_a_tenth_of_the_time(took, until):
 def test_of_nothing_nothing_is_wrong():
     value = PresentIncidents(histories_of(), Clock(5)).value()
     assert (value["since"], value["open"], value["recent"]) == (None, [], [])
+
+
+def test_a_name_server_that_is_not_known_any_more_hides_no_incident_of_the_others():
+    """An observer still writes its journal, but nothing of the present is known of it."""
+    one, silent = Story("a_1"), Story("b_1")
+    one.registers("b0", "a0:1", ("T",))
+    silent.registers("b0", "a0:1", ("T",))
+    silent_since = silent.now
+    one.later(10 * MINUTE)
+    one.connection_breaks("a0:1")
+    histories = histories_of(one, silent)
+    for each in histories.all:
+        each.followed.is_running = True
+        each.followed.is_current = each.namesrv == "a_1"
+    histories.all[0].followed.history.extend(one.now + MINUTE)
+    value = PresentIncidents(histories, Clock(one.now + MINUTE)).value()
+    assert silent_since < value["up_to"] == one.now + MINUTE
+    assert [each["what"] for each in value["open"]] == ["b0 away"]

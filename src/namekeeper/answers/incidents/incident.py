@@ -24,7 +24,7 @@ from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.contract.record import UnknownTopicMinute
 
-__all__ = ["FoundIncident", "incidents", "incidents_of_cluster"]
+__all__ = ["FoundIncident", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
 
 _MINUTE_MS = 60_000
 
@@ -95,15 +95,29 @@ def incidents(
             servers that run need the same instant: those that are known for longer would miss what the others
             have.
     """
+    found = incidents_by_cluster(histories, topics, up_to)
+    return sorted((each for _, some in found for each in some), key=_in_order)
+
+
+def incidents_by_cluster(
+    histories: Iterable[History],
+    topics: Collection[str] | None = None,
+    up_to: Mapping[str, int] | None = None,
+) -> list[tuple[tuple[str, ...], list[FoundIncident]]]:
+    """The name servers of each cluster, sorted, and its incidents, in order of their time.
+
+    Args:
+        histories: see `incidents`.
+        topics: see `incidents`.
+        up_to: see `incidents`.
+    """
     of_each = {history.namesrv: history for history in histories}
     addrs = {namesrv: set(_recent_addrs(history)) for namesrv, history in of_each.items()}
-    clusters = dict.fromkeys(namesrv_clusters(addrs).values())
-    found = [
-        each
+    clusters = [tuple(sorted(cluster)) for cluster in dict.fromkeys(namesrv_clusters(addrs).values())]
+    return [
+        (cluster, incidents_of_cluster([of_each[namesrv] for namesrv in cluster], topics, up_to))
         for cluster in clusters
-        for each in incidents_of_cluster([of_each[namesrv] for namesrv in sorted(cluster)], topics, up_to)
     ]
-    return sorted(found, key=_in_order)
 
 
 def incidents_of_cluster(
