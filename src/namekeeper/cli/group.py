@@ -14,10 +14,12 @@ __all__ = [
     "ACCESS_COMMANDS",
     "COMMANDS",
     "JOURNAL_COMMANDS",
+    "MESSAGES_COMMANDS",
     "PIPELINE_COMMANDS",
     "LazyGroup",
     "access",
     "journal",
+    "messages",
     "namekeeper",
     "pipeline",
 ]
@@ -41,6 +43,7 @@ COMMANDS: Commands = {
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "sql": ("commands.sql:sql", "Ask a warehouse your own question, without Spark."),
     "incidents": ("commands.incidents:incidents_command", "What is wrong now, and what was lately."),
+    "messages": ("group:messages", "Send messages when incidents open and close."),
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),
@@ -67,6 +70,13 @@ JOURNAL_COMMANDS: Commands = {
     "replay": ("commands.journal_replay:replay", "Show the state at a time."),
     "ship": ("commands.journal_ship:ship", "Copy sealed segments to where Spark reads them."),
     "seal": ("commands.journal_keep:seal", "Seal what is written, so that it can be shipped."),
+}
+
+MESSAGES_COMMANDS: Commands = {
+    "run": ("commands.messages:run", "Follow journals, and send."),
+    "test": ("commands.messages:test", "Send a test message to receivers."),
+    "list": ("commands.messages:list_messages", "Show the outbox."),
+    "schema": ("commands.messages:schema_command", "Print the JSON schema of the messages."),
 }
 
 PIPELINE_COMMANDS: Commands = {
@@ -129,6 +139,7 @@ def _folded(name: str) -> str:
 namekeeper = LazyGroup(COMMANDS, help="A RocketMQ name server that remembers.")
 access = LazyGroup(ACCESS_COMMANDS, help="Rules of who may do what; FILE is the file of `accessFile`.")
 journal = LazyGroup(JOURNAL_COMMANDS, help="Read the journal of a name server; DIR is its folder.")
+messages = LazyGroup(MESSAGES_COMMANDS, help="Tell people about incidents; FILE names the receivers.")
 pipeline = LazyGroup(PIPELINE_COMMANDS, help="Turn the journals of name servers into tables with Spark.")
 click.version_option(__version__, message="namekeeper %(version)s")(namekeeper)
 

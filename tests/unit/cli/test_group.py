@@ -13,10 +13,12 @@ from namekeeper.cli.group import (
     ACCESS_COMMANDS,
     COMMANDS,
     JOURNAL_COMMANDS,
+    MESSAGES_COMMANDS,
     PIPELINE_COMMANDS,
     LazyGroup,
     access,
     journal,
+    messages,
     namekeeper,
     pipeline,
 )
@@ -25,6 +27,7 @@ GROUPS = [
     (namekeeper, COMMANDS),
     (access, ACCESS_COMMANDS),
     (journal, JOURNAL_COMMANDS),
+    (messages, MESSAGES_COMMANDS),
     (pipeline, PIPELINE_COMMANDS),
     (mqadmin.admin, mqadmin.COMMANDS),
 ]
@@ -82,7 +85,10 @@ ROWS = {
 
 
 def test_the_page_of_exit_codes_has_every_command():
-    inner = {"access": ACCESS_COMMANDS, "journal": JOURNAL_COMMANDS, "pipeline": PIPELINE_COMMANDS}
+    inner = {
+        "access": ACCESS_COMMANDS, "journal": JOURNAL_COMMANDS, "messages": MESSAGES_COMMANDS,
+        "pipeline": PIPELINE_COMMANDS,
+    }  # fmt: skip
     every = {name for name in COMMANDS if name not in inner}
     every |= {f"{group} {name}" for group, commands in inner.items() for name in commands}
     assert set(ROWS) == every

@@ -21,8 +21,12 @@ TakeLock = Callable[[str], Callable[[], None]]
 """Locks a folder and returns the function that releases the lock. Raises JournalError if it is locked."""
 
 
-def take_lock(path: str) -> Callable[[], None]:
+def take_lock(path: str, *, instead: str = "give this name server another journalPath") -> Callable[[], None]:
     """Lock a folder until the process ends, in any way, or the returned function is called.
+
+    Args:
+        path: The folder.
+        instead: Advice for the case that another process has it, besides to stop that one.
 
     Raises:
         JournalError: Another process has it.
@@ -37,8 +41,7 @@ def take_lock(path: str) -> Callable[[], None]:
         holder = os.read(fd, 20).decode(errors="replace").strip()
         os.close(fd)
         raise JournalError(
-            f"{path} is in use by process {holder or 'unknown'}: stop it, or give this name server another"
-            " journalPath"
+            f"{path} is in use by process {holder or 'unknown'}: stop it, or {instead}"
         ) from None
     except OSError:
         os.close(fd)
