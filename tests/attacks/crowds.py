@@ -8,9 +8,11 @@ import ssl
 import struct
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
+from namekeeper.model.topic import TopicConfig
+from namekeeper.remoting.connection import SIMPLE_READ_BYTES
 from tests.attacks.peers import (
     Target,
     Wire,
@@ -26,9 +28,11 @@ from tests.support.wire.peer import trusting
 __all__ = [
     "allow_connections",
     "ask_for_cluster_information",
+    "ask_for_many_topics_of_many_names",
     "ask_for_mapped_topic",
     "ask_for_wide_topic",
     "ask_for_zones_of_wide_topic",
+    "ask_in_bursts",
     "be_across_all_names",
     "be_refused_everywhere",
     "begin_handshakes",
@@ -39,6 +43,7 @@ __all__ = [
     "register_and_wait_everywhere",
     "send_bodies_of_many_small_parts",
     "send_bodies_of_many_topics",
+    "start_with_many_topics_of_many_names",
     "start_with_wide_topic",
 ]
 
@@ -47,6 +52,10 @@ HALF_FRAME_BYTES = 65_000
 MAPPED = "Mapped"
 READY_SECONDS = 60
 READ_BYTES = 1 << 18
+MANY_TOPICS = 400
+"""Topics of 990 broker names: answers of 180 KB each, of which `routeCacheBytes` keeps fewer than 200."""
+BURST = 110
+"""Lookups that fit into one read of a connection."""
 EMPTY_TEXTS = '"",' * 5_000_000
 
 
@@ -122,8 +131,17 @@ def be_refused_everywhere(target: Target) -> None:
 
 def start_with_wide_topic(names: int, target: Target, stack: contextlib.ExitStack) -> None:
     """Register so many broker names with the same topic, and stay."""
+    _start_with(topics("Wide", 2), names, target, stack)  # one alone is refused
+
+
+def start_with_many_topics_of_many_names(target: Target, stack: contextlib.ExitStack) -> None:
+    """Register 990 broker names with the same topics, whose answers differ and do not fit into the cache."""
+    rows = [TopicConfig(f"Many{index}", read_queue_nums=index + 1) for index in range(MANY_TOPICS)]
+    _start_with(rows, 990, target, stack)
+
+
+def _start_with(rows: Sequence[TopicConfig], names: int, target: Target, stack: contextlib.ExitStack) -> None:
     wire = stack.enter_context(Wire(target.port))
-    rows = topics("Wide", 2)  # one alone is refused
     answered = threading.Semaphore(0)
 
     def read() -> None:
@@ -159,6 +177,20 @@ def _queues_of_wide_names(names: int, queues: int) -> bytes:
 def ask_for_wide_topic(target: Target) -> None:
     """Look the topic up over 100 connections, each time with another header, so that no cache helps."""
     _look_up(target, lambda name: {"topic": "Wide000000", "x": name})
+
+
+def ask_for_many_topics_of_many_names(target: Target) -> None:
+    """Look up topics that 990 broker names have over 150 connections, one after the other in each."""
+    part = target.times(150)
+
+    def ask(first: int) -> None:
+        with contextlib.suppress(OSError), Wire(target.port) as wire:
+            for index in count(first, part):
+                wire.ask(frame(105, {"topic": f"Many{index % MANY_TOPICS}", "x": str(index)}))
+
+    for first in range(part):
+        threading.Thread(target=ask, args=(first,), daemon=True).start()
+    wait_for_the_end()
 
 
 def ask_for_zones_of_wide_topic(target: Target) -> None:
@@ -232,6 +264,20 @@ def _look_up(target: Target, fields: Callable[[str], dict[str, str]]) -> None:
     for part in range(target.times(100)):
         threading.Thread(target=flood, args=(part,), daemon=True).start()
     wait_for_the_end()
+
+
+def ask_in_bursts(target: Target) -> None:
+    """Send bursts that just fit into one read over 1,000 connections, each when the last one is answered."""
+    allow_connections()
+    burst = b"".join(frame(105, {"topic": f"Nobody{index:03}"}) for index in range(BURST))
+    assert len(burst) < SIMPLE_READ_BYTES
+    with opened(target.port, target.times(1_000)) as wires:
+        while True:
+            for wire in wires:
+                wire.send(burst)
+            for wire in wires:
+                for _ in range(BURST):
+                    wire.answer()
 
 
 def ask_for_mapped_topic(target: Target) -> None:

@@ -19,9 +19,11 @@ from pathlib import Path
 from tests.attacks.crowds import (
     allow_connections,
     ask_for_cluster_information,
+    ask_for_many_topics_of_many_names,
     ask_for_mapped_topic,
     ask_for_wide_topic,
     ask_for_zones_of_wide_topic,
+    ask_in_bursts,
     be_across_all_names,
     be_refused_everywhere,
     begin_handshakes,
@@ -31,6 +33,7 @@ from tests.attacks.crowds import (
     register_and_wait_everywhere,
     send_bodies_of_many_small_parts,
     send_bodies_of_many_topics,
+    start_with_many_topics_of_many_names,
     start_with_wide_topic,
 )
 from tests.attacks.http_port import (
@@ -639,5 +642,8 @@ ROWS = _among((
     Row("75", "217 and 216 of a topic on 4,000 broker names", be_across_all_names, _start_with_4k, seconds=20,
         flags={"journal_queue_bytes": str(16 * MIB)}),
     Row("76", "registrations of 16 MB wait for a busy name, connections leave", register_and_leave_everywhere, seconds=20),
+    Row("77", "first look-ups of topics of 990 broker names, 150 connections", ask_for_many_topics_of_many_names,
+        start_with_many_topics_of_many_names, seconds=20),
+    Row("78", "1,000 connections send 110 look-ups of unknown topics at once", ask_in_bursts, seconds=20),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -5,11 +5,12 @@ from struct import Struct
 from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.wire.codec import decode_frame
-from namekeeper.wire.command import RemotingCommand
+from namekeeper.wire.codes import RequestCode
+from namekeeper.wire.command import ZONE_MODE, RemotingCommand
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
 from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 
-__all__ = ["PART_BYTES", "SHORT_HEADER_BYTES", "Item", "RequestReader"]
+__all__ = ["PART_BYTES", "SHORT_HEADER_BYTES", "Item", "RequestReader", "is_lookup"]
 
 Item = RemotingCommand | bytes | Frame
 """A request, the answer to a cached request, or an undecoded frame. The header of such a frame is long, or
@@ -28,8 +29,22 @@ thousands of connections may send one at the same moment."""
 SHORT_LENGTH = 4 + SHORT_HEADER_BYTES
 """Length field of a frame with such a header and without a body."""
 
+_LOOKUP = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
+
+
+def is_lookup(item: Item) -> bool:
+    """Whether an item is a lookup that the cache does not answer.
+
+    One that is narrowed to a zone is none: its answer is made each time.
+    """
+    return (
+        isinstance(item, RemotingCommand)
+        and item.code == _LOOKUP
+        and ZONE_MODE not in (item.ext_fields or ())
+    )
 
 
 class RequestReader:

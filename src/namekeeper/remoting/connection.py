@@ -17,7 +17,7 @@ from typing import cast
 
 from namekeeper.access.judged import subject_of
 from namekeeper.errors import ProtocolError
-from namekeeper.lookup_cache.reader import Item, RequestReader
+from namekeeper.lookup_cache.reader import Item, RequestReader, is_lookup
 from namekeeper.remoting.account import Account
 from namekeeper.remoting.address import sharing_host
 from namekeeper.remoting.connection_context import ConnectionContext
@@ -36,17 +36,16 @@ from namekeeper.remoting.endings import closed_by
 from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codec import decode_frame, encode_response
-from namekeeper.wire.codes import RequestCode, SerializeType
-from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, ZONE_MODE, RemotingCommand, Response
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
 from namekeeper.wire.frames import HTTP_SPOKEN, Frame
 
 __all__ = ["ServerConnection"]
 
-GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
-"""Lookups are answered as they come, except those narrowed to a zone: their answers are made each time."""
-
 SIMPLE_READ_BYTES = 16 * 1024
 """A read up to this size has no large frame, and not too many requests for one turn."""
+SHORT_READ_BYTES = 1024
+"""A longer read waits undecoded while lookups take more than their time: it may have 80 requests."""
 REQUESTS_PER_TURN = 256
 """Waiting lookups that are answered before other connections have their turn: about 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
@@ -177,7 +176,10 @@ class ServerConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Process the complete requests; the hot path."""
         self.bytes_in += len(data)
-        if self._state is not FLOWING or len(data) > SIMPLE_READ_BYTES:
+        if self._state is not FLOWING or (
+            len(data) > SHORT_READ_BYTES
+            and (len(data) > SIMPLE_READ_BYTES or self._context.scheduler.is_late)
+        ):
             self._receive_carefully(data)
             return
         requests = self.read(data)
@@ -190,10 +192,7 @@ class ServerConnection(asyncio.Protocol):
             request = requests[0]
             if isinstance(request, bytes):
                 self._write(request)
-            elif isinstance(request, RemotingCommand) and (
-                (request.code == GET_ROUTEINFO_BY_TOPIC and ZONE_MODE not in (request.ext_fields or ()))
-                or (self._context.scheduler.has_time() and not self._lacks_space(request))
-            ):
+            elif isinstance(request, RemotingCommand) and not self._must_wait(request):
                 self._write(self._answer(request))
             else:
                 self._queue.append(request)
@@ -270,14 +269,11 @@ class ServerConnection(asyncio.Protocol):
         for request in requests:
             if isinstance(request, bytes):
                 answer = request
-            elif not isinstance(request, RemotingCommand):  # decoded when it becomes the first
-                break
-            elif (
-                request.code == GET_ROUTEINFO_BY_TOPIC
-                and is_json
-                and not request.flag
-                and ZONE_MODE not in (request.ext_fields or ())
+            elif not isinstance(request, RemotingCommand) or self._must_wait(
+                request, is_due=is_due and not answers
             ):
+                break  # an undecoded frame is decoded when it becomes the first
+            elif is_json and not request.flag and is_lookup(request):
                 self._serving = request
                 try:
                     response = handler(request, self)
@@ -288,10 +284,6 @@ class ServerConnection(asyncio.Protocol):
                     )
                 except Exception as error:  # noqa: BLE001 - as above
                     answer = self._encode_failure(request, error)
-            elif self._lacks_space(request) or (
-                (answers or not is_due) and not self._context.scheduler.has_time()
-            ):
-                break
             else:
                 answer = self._answer(request)
             answers.append(answer)
@@ -343,8 +335,12 @@ class ServerConnection(asyncio.Protocol):
         """Schedule one more turn if requests wait, never from inside a handler, and only one at a time."""
         if self._state is HELD_UP and not self._account.has_turn:
             self._account.has_turn = True
-            peer = self._account.host, self.has_broker
-            self._context.scheduler.wait(self._take_turn, peer=peer, is_long=self._is_next(LARGE_ANSWERS))
+            self._context.scheduler.wait(
+                self._take_turn,
+                peer=(self._account.host, self.has_broker),
+                is_long=self._is_next(LARGE_ANSWERS),
+                is_miss=bool(self._queue) and is_lookup(self._queue[0]),
+            )
 
     def _take_turn(self) -> None:
         self._account.has_turn = False
@@ -413,6 +409,13 @@ class ServerConnection(asyncio.Protocol):
 
     def _is_next(self, codes: Container[int]) -> bool:
         return bool(self._queue) and getattr(self._queue[0], "code", None) in codes
+
+    def _must_wait(self, request: RemotingCommand, *, is_due: bool = False) -> bool:
+        """Whether a request has to wait for time or space; one that is due waits for space only."""
+        scheduler = self._context.scheduler
+        if is_lookup(request):
+            return not is_due and not scheduler.has_time_for_miss()
+        return self._lacks_space(request) or (not is_due and not scheduler.has_time())
 
     def _lacks_space(self, request: RemotingCommand) -> bool:
         """Whether a request with a large answer has to wait: for room, or for the list before it."""

@@ -10,8 +10,9 @@ from time import perf_counter
 from weakref import ref
 
 from namekeeper.lookup_cache.reader import Item
-from namekeeper.remoting.connection import GET_ROUTEINFO_BY_TOPIC, ServerConnection
+from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import ConnectionContext, Handler
+from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["LookupSampler", "Took"]
@@ -57,7 +58,7 @@ class _TimedHandler:
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
         handler = self._handler
-        if request.code != GET_ROUTEINFO_BY_TOPIC or self._context.handler is not self:
+        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or self._context.handler is not self:
             return handler(request, connection)
         self._context.handler = handler
         began = perf_counter()

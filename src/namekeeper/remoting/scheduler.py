@@ -1,15 +1,19 @@
 """Divides the time of an event-loop iteration among requests and background work.
 
-The server reads from every connection between two iterations. It answers lookups as they come; they wait for
-nothing here. Everything else shares the time of one iteration, in this order:
+The server reads from every connection between two iterations. It answers cached lookups as they come; they
+wait for nothing here. Everything else has a limited time in one iteration, in this order:
 
-1. Requests: first the waiting ones, later those that arrive. Hosts are served round-robin, and connections of
-   one host in arrival order. Connections with a registered broker count as another host. So thousands of
-   connections delay no other host, and no broker behind their address.
-2. One long request. Requests that are known to take long wait apart.
-3. Background work, step by step. Each kind of work has one step in turn, so none of it starves.
+1. Lookups that the cache does not answer: first the waiting ones, later those that arrive.
+2. Other requests: first the waiting ones, later those that arrive.
+3. One long request. Requests that are known to take long wait apart.
+4. Background work, step by step. Each kind of work has one step in turn, so none of it starves.
 
-Requests and background work have one half of the time each. An iteration without background work is shorter.
+Of those that wait, hosts are served round-robin, and connections of one host in arrival order. Connections
+with a registered broker count as another host. So thousands of connections delay no other host, and no broker
+behind their address.
+
+Requests and background work have one half of the same time each. An iteration without background work is
+shorter.
 """
 
 import asyncio
@@ -29,16 +33,49 @@ T = TypeVar("T")
 ITERATION_SECONDS = 0.004
 """Time of everything but lookups in one iteration. A single call may take longer; each kind has its limit."""
 HALF_SECONDS = ITERATION_SECONDS / 2
+MISS_SECONDS = 0.01
+"""Time in one iteration of the lookups that the cache does not answer: about 400 of them, or four with the
+largest routes that are made in one piece."""
+MISS_TURN_SECONDS = 0.00025
+"""Time of one connection with waiting lookups, after its first one: about 10 of them."""
 
 
 def _call_soon(call: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(call)
 
 
+class _Lane:
+    """Calls that wait, by peer; the first peer is next."""
+
+    __slots__ = ("_peers", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._peers: dict[Peer, deque[Callable[[], None]]] = {}
+
+    def add(self, peer: Peer, serve: Callable[[], None]) -> None:
+        """Add a call behind the others of its peer."""
+        self._peers.setdefault(peer, deque()).append(serve)
+        self.count += 1
+
+    def take(self) -> Callable[[], None]:
+        """Take the next call out; its peer goes to the end."""
+        self.count -= 1
+        peer = next(iter(self._peers))
+        waiting = self._peers.pop(peer)
+        serve = waiting.popleft()
+        if waiting:
+            self._peers[peer] = waiting
+        return serve
+
+
 class Scheduler:
     """The scheduler of one event loop; used on that loop only."""
 
-    __slots__ = ("_background", "_call_soon", "_clock", "_deadline", "_long", "_peers", "_waiting")
+    __slots__ = (
+        "_background", "_call_soon", "_clock", "_deadline", "_long", "_miss_deadline", "_misses", "_requests",
+        "is_late",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -55,9 +92,13 @@ class Scheduler:
         self._call_soon = call_soon
         self._deadline = 0.0
         """End of the half under way; 0 when nothing was called in this iteration."""
-        self._waiting = 0
-        self._peers: dict[Peer, deque[Callable[[], None]]] = {}
-        """Waiting requests by peer; the first peer is next."""
+        self._miss_deadline = 0.0
+        """End of the time for lookups that the cache does not answer."""
+        self.is_late = False
+        """Whether such a lookup had to wait in this iteration."""
+        self._misses = _Lane()
+        """Such lookups."""
+        self._requests = _Lane()
         self._long: deque[Callable[[], None]] = deque()
         self._background: deque[Step] = deque()
 
@@ -68,13 +109,36 @@ class Scheduler:
             return True
         return self._clock() < self._deadline
 
-    def wait(self, serve: Callable[[], None], *, peer: Peer = ("", False), is_long: bool = False) -> None:
-        """Call `serve` in one of the next iterations, while it has time; at most one long call in each."""
+    def has_time_for_miss(self) -> bool:
+        """Whether one more lookup that the cache does not answer fits into this iteration."""
+        if not self._deadline:
+            self._begin()
+            return True
+        if self._clock() < self._miss_deadline:
+            return True
+        self.is_late = True
+        return False
+
+    def wait(
+        self,
+        serve: Callable[[], None],
+        *,
+        peer: Peer = ("", False),
+        is_long: bool = False,
+        is_miss: bool = False,
+    ) -> None:
+        """Call `serve` in one of the next iterations, while it has time.
+
+        Args:
+            serve: processes the requests of a connection.
+            peer: its host, and whether a broker is registered over it.
+            is_long: whether the first request is known to take long: one such call in each iteration.
+            is_miss: whether the first request is a lookup that the cache does not answer.
+        """
         if is_long:
             self._long.append(serve)
         else:
-            self._peers.setdefault(peer, deque()).append(serve)
-            self._waiting += 1
+            (self._misses if is_miss else self._requests).add(peer, serve)
         if not self._deadline:
             self._begin()
 
@@ -119,38 +183,48 @@ class Scheduler:
         return await outcome
 
     def _begin(self) -> None:
-        self._deadline = self._clock() + HALF_SECONDS
+        now = self._clock()
+        self._deadline, self._miss_deadline = now + HALF_SECONDS, now + MISS_SECONDS
+        self.is_late = False
         self._call_soon(self._iterate)
 
     def _iterate(self) -> None:
         """Do what waits; if there is nothing, the next call starts to count the time."""
-        if not self._waiting and not self._long and not self._background:
-            self._deadline = 0.0
+        if not self._misses.count and not self._requests.count and not self._long and not self._background:
+            self._deadline, self.is_late = 0.0, False
             return
         self._begin()  # first: an error of a call stops no other
         try:
-            self._serve()
+            if self._misses.count:
+                self._serve_misses()
         finally:
-            if self._background:
-                self._run_steps()
+            left = self._miss_deadline - self._clock()
+            try:
+                self._serve()
+            finally:
+                if self._background:
+                    self._run_steps()
+                self._miss_deadline = self._clock() + left
+
+    def _serve_misses(self) -> None:
+        """Serve lookups that wait, some of each connection; then the half of requests starts."""
+        end = self._miss_deadline
+        try:
+            for _ in range(self._misses.count):
+                self._miss_deadline = min(end, self._clock() + MISS_TURN_SECONDS)
+                self._misses.take()()
+                if self._clock() >= end:
+                    break
+        finally:
+            self._miss_deadline, self._deadline = end, self._clock() + HALF_SECONDS
 
     def _serve(self) -> None:
-        for _ in range(self._waiting):  # a request that waits again is served in the next iteration
-            self._take()()
+        for _ in range(self._requests.count):  # a request that waits again is served in the next iteration
+            self._requests.take()()
             if self._clock() >= self._deadline:
                 break
         if self._long:
             self._long.popleft()()
-
-    def _take(self) -> Callable[[], None]:
-        """Take the next request out; its peer goes to the end."""
-        self._waiting -= 1
-        peer = next(iter(self._peers))
-        waiting = self._peers.pop(peer)
-        serve = waiting.popleft()
-        if waiting:
-            self._peers[peer] = waiting
-        return serve
 
     def _run_steps(self) -> None:
         """Call the steps round-robin while their half lasts; requests that arrive keep the rest of theirs."""

@@ -3,6 +3,7 @@ import gc
 import itertools
 import logging
 import weakref
+from collections.abc import Callable
 from struct import pack
 from sys import getsizeof
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.errors import RequestError
+from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.dispatch import LISTERS
 from namekeeper.remoting import account
 from namekeeper.remoting import connection as module
@@ -18,7 +20,7 @@ from namekeeper.remoting.account import LARGE_FRAME_BYTES, MAX_PENDING, PENDING_
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import SIMPLE_READ_BYTES, ServerConnection
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
-from namekeeper.remoting.scheduler import ITERATION_SECONDS, Scheduler
+from namekeeper.remoting.scheduler import ITERATION_SECONDS, MISS_SECONDS, Scheduler
 from namekeeper.remoting.unread import LISTS, QUEUED_BYTES
 from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.wire.codec import encode_command
@@ -821,6 +823,74 @@ class Slow:
         if request.code != 105 or "__ZONE_MODE" in request.ext_fields:
             self.time += ITERATION_SECONDS
         return Response()
+
+
+class TestTimeOfMisses:
+    """Lookups that the cache does not answer share a time of each iteration."""
+
+    MISS = MISS_SECONDS * 0.4
+
+    def slow(self) -> tuple[Scheduler, Callable[..., Response]]:
+        time = 1.0
+        scheduler = Scheduler(clock=lambda: time)
+
+        def handler(*_: object) -> Response:
+            nonlocal time
+            time += self.MISS
+            return Response()
+
+        return scheduler, handler
+
+    @both_paths
+    async def test_many_connections_with_misses_hold_nobody_up(self, at_once: bool):
+        """150 connections that asked for topics of 990 broker names made a lookup wait 357 ms."""
+        scheduler, handler = self.slow()
+        one = Joined(handler, scheduler=scheduler)
+        crowd = [one, *(Joined(context=one.context) for _ in range(20))]
+        for joined in crowd:
+            joined.deliver_frames([frame(1), frame(2)] if at_once else [frame(1)], at_once=True)
+        assert sum(len(joined.answers) for joined in crowd) == 3
+        await turns(1)
+        assert sum(len(joined.answers) for joined in crowd) == 6
+        await eventually(lambda: all(joined.answers and joined.transport.is_reading_now for joined in crowd))
+        assert all(joined.answered == [1, 2][: 1 + at_once] for joined in crowd)
+
+    @both_paths
+    async def test_cached_answers_wait_for_no_misses(self, at_once: bool):
+        scheduler, handler = self.slow()
+        cache = LookupCache(1 << 20)
+        known = request(105, {"topic": "Known"}, opaque=1)
+        header = encode_command(known)[8:]
+        cache.learn(header, 1, topic="Known", body=b"route", revision=cache.revision)
+        one = Joined(handler, scheduler=scheduler, lookup_cache=cache)
+        for _ in range(20):
+            Joined(context=one.context).deliver(frame(1))
+        assert scheduler.is_late
+        one.deliver_frames([encode_command(known)] * 2, at_once=at_once)
+        assert [answer.body for answer in one.answers] == [b"route"] * 2
+
+    async def test_what_an_iteration_has_no_time_for_is_not_even_decoded(self):
+        """Of 1,000 connections with 70 lookups each, the decoding alone took half a second."""
+        scheduler, handler = self.slow()
+        one = Joined(handler, scheduler=scheduler)
+        for _ in range(20):
+            Joined(context=one.context).deliver(frame(1))
+        one.deliver(frame(1) * 20)
+        other = Joined(context=one.context)
+        other.deliver(frame(1) * 20)
+        assert (other.answers, other.connection._queue) == ([], [])
+        assert not other.transport.is_reading_now
+        await eventually(lambda: len(one.answers) == len(other.answers) == 20)
+
+    async def test_a_broker_waits_for_no_strangers_behind_its_address(self):
+        scheduler, handler = self.slow()
+        one = Joined(handler, scheduler=scheduler, has_broker=lambda channel: channel is known.channel)
+        strangers = [Joined(context=one.context) for _ in range(50)]
+        known = Joined(context=one.context)
+        for joined in (one, *strangers, known):
+            joined.deliver(frame(1))
+        await turns(1)
+        assert known.answered == [1]
 
 
 class TestTimeOfATurn:

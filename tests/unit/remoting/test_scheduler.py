@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import namekeeper
-from namekeeper.remoting.scheduler import ITERATION_SECONDS, Scheduler
+from namekeeper.remoting.scheduler import ITERATION_SECONDS, MISS_SECONDS, MISS_TURN_SECONDS, Scheduler
 
 HALF = ITERATION_SECONDS / 2
 
@@ -39,10 +39,8 @@ class Loop:
         self.did.append(name)
         self.time += seconds
 
-    def wait(self, name: str, host: str = "", *, seconds: float = HALF, is_long: bool = False) -> None:
-        self.scheduler.wait(
-            lambda: self.work(name, seconds=seconds), peer=(host, name == "broker"), is_long=is_long
-        )
+    def wait(self, name: str, host: str = "", *, seconds: float = HALF, **more: bool) -> None:
+        self.scheduler.wait(lambda: self.work(name, seconds=seconds), peer=(host, name == "broker"), **more)
 
     def steps(self, name: str, count: int, *, seconds: float = HALF) -> Callable[[], bool]:
         left = count
@@ -113,6 +111,75 @@ def test_hosts_are_served_round_robin_however_many_connections_one_has(loop: Loo
     for name in ("a1", "a2", "a3", "broker"):
         loop.wait(name, "a")
     loop.wait("b1", "b")
+    loop.iterations()
+    assert loop.did == ["a1", "broker", "b1", "a2", "a3"]
+
+
+# Lookups that the cache does not answer.
+
+
+def test_misses_have_a_time_of_their_own_and_the_next_iteration_has_it_again(loop: Loop) -> None:
+    assert loop.scheduler.has_time_for_miss()
+    loop.time += MISS_SECONDS * 0.9
+    assert loop.scheduler.has_time_for_miss()
+    assert not loop.scheduler.is_late
+    loop.time += MISS_SECONDS * 0.2
+    assert not loop.scheduler.has_time_for_miss()
+    assert loop.scheduler.is_late
+    assert loop.iterations() == [""]
+    assert not loop.scheduler.is_late
+    assert loop.scheduler.has_time_for_miss()
+
+
+def test_misses_that_wait_come_first_and_as_many_as_an_iteration_has_time_for(loop: Loop) -> None:
+    loop.wait("r")
+    loop.add("x", 1)
+    for name in "abc":
+        loop.wait(name, is_miss=True, seconds=MISS_SECONDS * 0.6)
+    assert loop.iterations() == ["abrx", "c", ""]
+
+
+def test_misses_that_arrive_have_the_rest_of_their_time(loop: Loop) -> None:
+    loop.wait("a", is_miss=True, seconds=MISS_SECONDS * 0.6)
+    loop.wait("r", seconds=HALF)
+    loop.add("x", 1, seconds=HALF)
+    assert loop.iterate() == "arx"
+    assert loop.scheduler.has_time_for_miss()
+    loop.time += MISS_SECONDS * 0.3
+    assert loop.scheduler.has_time_for_miss()
+    loop.time += MISS_SECONDS * 0.2
+    assert not loop.scheduler.has_time_for_miss()
+
+
+def test_misses_take_no_time_from_requests(loop: Loop) -> None:
+    loop.wait("a", is_miss=True, seconds=MISS_SECONDS)
+    loop.wait("r", seconds=HALF / 2)
+    loop.wait("s", seconds=HALF / 2)
+    assert loop.iterate() == "ars"
+
+
+def test_misses_of_one_connection_have_a_part_of_the_time(loop: Loop) -> None:
+    """A client waits behind thousands of connections of its host only as long as each of them has a few."""
+    served = 0
+
+    def serve() -> None:
+        nonlocal served
+        for _ in range(1_000):
+            served += 1
+            loop.time += MISS_TURN_SECONDS * 0.6
+            if not loop.scheduler.has_time_for_miss():
+                break
+
+    loop.scheduler.wait(serve, is_miss=True)
+    loop.wait("a", is_miss=True, seconds=0)
+    assert loop.iterate() == "a"
+    assert served == 2
+
+
+def test_hosts_of_misses_are_served_round_robin(loop: Loop) -> None:
+    for name in ("a1", "a2", "a3", "broker"):
+        loop.wait(name, "a", is_miss=True)
+    loop.wait("b1", "b", is_miss=True)
     loop.iterations()
     assert loop.did == ["a1", "broker", "b1", "a2", "a3"]
 
@@ -195,6 +262,17 @@ def test_an_error_of_a_request_loses_no_other_call(loop: Loop) -> None:
         loop.iterate()
     assert loop.did == ["!", "x"]
     assert loop.iterations() == ["ab", ""]
+
+
+def test_an_error_of_a_miss_loses_no_other_call(loop: Loop) -> None:
+    loop.scheduler.wait(lambda: loop.work("!") or 1 // 0, is_miss=True)  # type: ignore[func-returns-value]
+    loop.wait("a", is_miss=True, seconds=0)
+    loop.wait("r", seconds=0)
+    loop.add("x", 1, seconds=0)
+    with pytest.raises(ZeroDivisionError):
+        loop.iterate()
+    assert loop.did == ["!", "r", "x"]
+    assert loop.iterations() == ["a", ""]
 
 
 @pytest.mark.parametrize("is_started", [True, False])
