@@ -41,6 +41,8 @@ def misread_lines(data: bytes, *, source: str, known: Container[str] = SPEC_OF_N
     seen: dict[str, int] = {}
     warnings: list[str] = []
     for entry in entries_of(text):
+        if len(warnings) > _LINES_SHOWN:
+            break
         if (hint := next(_hints(entry, known), None)) is not None:
             warnings.append(f"{source}, line {entry.line}: {printable(hint)}")
         first = seen.setdefault(entry.key, entry.line)
@@ -48,9 +50,8 @@ def misread_lines(data: bytes, *, source: str, known: Container[str] = SPEC_OF_N
             warnings.append(
                 f"{source}, line {entry.line}: {entry.key} stands in line {first}, too: this one counts"
             )
-    more = len(warnings) - _LINES_SHOWN
-    if more > 0:
-        warnings[_LINES_SHOWN:] = [f"{source}: {more} more lines look wrong; is it a properties file?"]
+    if len(warnings) > _LINES_SHOWN:
+        warnings[_LINES_SHOWN:] = [f"{source}: more lines look wrong; is it a properties file?"]
     return warnings
 
 

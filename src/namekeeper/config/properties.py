@@ -23,6 +23,8 @@ __all__ = [
 ]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINES_LIMIT = 50_000
+"""Most lines of a file: many times those of any broker, and read in a second."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT_OR_BLANK = re.compile(r"[ \t\f]*(?:[#!].*)?", re.DOTALL)
 _KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)([ \t\f]*[=:]?[ \t\f]*)", re.DOTALL)
@@ -83,10 +85,12 @@ def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[st
     """The content of a file without the mark that some editors put before it, and a warning if it was there.
 
     Raises:
-        ConfigError: A file in UTF-16, of which nothing could be read.
+        ConfigError: A file in UTF-16, of which nothing could be read, or with too many lines.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:2]:
         raise ConfigError(f"{source} is in UTF-16: save it as ASCII, with \\uXXXX for other characters")
+    if data.count(b"\n") + data.count(b"\r") > _LINES_LIMIT:
+        raise ConfigError(f"{source} has more than {_LINES_LIMIT} lines: is it a properties file?")
     if not data.startswith(_BYTE_ORDER_MARK):
         return data, []
     warning = f"{source} begins with a byte order mark, which Java takes as a part of the first name"

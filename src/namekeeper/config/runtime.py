@@ -16,7 +16,9 @@ _SYSTEM_ERROR = 1
 _NO_PERMISSION = 16
 
 _BODY_LIMIT = 64 * 1024
-"""Longest text of 318: many times the size of all properties, and parsed in a few milliseconds."""
+"""Longest text of 318: many times the size of all properties."""
+_LINES_LIMIT = 1_000
+"""Most lines of it: many times the number of all properties, and parsed in a few milliseconds."""
 
 _ALWAYS_REFUSED = frozenset(
     name.casefold()
@@ -151,6 +153,8 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
 def _parsed(body: bytes) -> dict[str, str]:
     if len(body) > _BODY_LIMIT:
         raise RequestError(_SYSTEM_ERROR, f"the text is longer than {_BODY_LIMIT} bytes")
+    if body.count(b"\n") + body.count(b"\r") > _LINES_LIMIT:
+        raise RequestError(_SYSTEM_ERROR, f"the text has more than {_LINES_LIMIT} lines")
     try:
         return parse_properties(body.decode(errors="replace"))
     except ConfigError:

@@ -163,6 +163,8 @@ def test_a_forbidden_key_is_refused_as_such_whatever_its_value():
         (b"productEnvName=a\\rkvConfigPath=/x", "control characters"),
         (b"listenPort=70000", "listenPort=70000: must be from 0 to 65535"),
         (b"a=" + b"x" * 65_536, "longer than 65536 bytes"),
+        (b"a\n" * 1_001, "more than 1000 lines"),
+        (b"a\r" * 1_001, "more than 1000 lines"),
         (b"a=\\u00g", "string2Properties error"),
     ],
 )

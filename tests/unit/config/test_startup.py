@@ -138,6 +138,14 @@ def test_a_file_in_utf_16_is_refused_with_what_to_do(encoding):
         make_startup(file_data=data, config_file="n.properties")
 
 
+def test_a_file_of_very_many_lines_is_refused():
+    """A file of 4 MiB in lines of two bytes took a minute."""
+    with pytest.raises(
+        ConfigError, match=r"n.properties has more than 50000 lines: is it a properties file?"
+    ):
+        make_startup(file_data=b"a\n" * 50_001, config_file="n.properties")
+
+
 def test_an_empty_value_that_java_starts_with_is_told_and_the_default_used():
     data = b"kvConfigPath=\nconfigStorePath= \ntls.server.mode=\nbindAddress=\nproductEnvName=\n"
     startup = make_startup(file_data=data, config_file="f")
