@@ -72,6 +72,10 @@ def unregister_broker(
 ) -> Deferred:
     """UNREGISTER_BROKER (104): answered when it is done, unlike 5.x Java (trap T22)."""
     header = decode_header(UnRegisterBrokerRequestHeader, request.ext_fields)
+    check_names(
+        state.settings.name_characters_limit,
+        cluster_name=header.cluster_name, broker_name=header.broker_name, broker_addr=header.broker_addr,
+    )  # fmt: skip
     change = UnregisterBroker(
         header.cluster_name,
         header.broker_addr,

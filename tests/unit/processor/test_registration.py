@@ -384,6 +384,14 @@ def test_a_heartbeat_with_a_name_that_is_too_long_is_not_remembered(server, code
     assert server.ask(code, {**NAMES, field: LONG[1:]}, over=over).code == 0
 
 
+@pytest.mark.parametrize("field", ["clusterName", "brokerName", "brokerAddr"])
+def test_an_unregistration_that_waits_holds_no_name_that_is_too_long(server, field):
+    """It waits for a busy broker name also when its connection has closed; a header may have a megabyte."""
+    response = server.ask(104, {**NAMES, field: LONG})
+    assert (response.code, "513 characters" in response.remark) == (1, True)
+    assert server.ask(104, {**NAMES, field: LONG[1:]}).code == 0
+
+
 def test_an_operator_can_move_the_limits():
     server = InMemoryNameServer(name_characters_limit="600", broker_names_limit="1")
     assert server.register(V6_BODY, __ZONE_NAME=LONG).code == 0
