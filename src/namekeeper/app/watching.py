@@ -4,7 +4,8 @@ import asyncio
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -212,7 +213,7 @@ class RouteWatch:
         self, watcher: "_TopicWatcher", missed: Iterable[RouteChange]
     ) -> Generator[None, None, None]:
         for change in missed:
-            topics = change.shown_in(watcher.topics)
+            topics = yield from change.find_in(watcher.topics)
             if topics:
                 watcher.put(self._seen(change, topics), change.revision)
             if watcher.has_missed:
@@ -246,10 +247,12 @@ class RouteWatch:
             self._wake((watcher,))
             yield
 
-    def _topics_of(self, change: RouteChange) -> Generator[None, None, "dict[_TopicWatcher, set[str]]"]:
+    def _topics_of(
+        self, change: RouteChange
+    ) -> Generator[None, None, "Mapping[_TopicWatcher, AbstractSet[str]]"]:
         """The watchers of a change, and for each of them its topics that the change affects."""
         if change.topics is None:
-            return {watcher: set(watcher.topics) for watcher in self._watchers}
+            return {watcher: watcher.topics for watcher in self._watchers}
         found: dict[_TopicWatcher, set[str]] = {}
         work = 0
         for some in change.topics:

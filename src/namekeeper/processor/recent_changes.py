@@ -4,11 +4,12 @@ The number of kept changes is bounded. A caller that asks for changes since a re
 None, and has to read the route again.
 """
 
+import random
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import takewhile
+from itertools import islice, takewhile
 from sys import getsizeof
 from typing import NamedTuple, Self
 
@@ -43,6 +44,11 @@ BYTES_LIMIT = 48 * 1024 * 1024
 whatever its size."""
 TOPIC_BYTES = 200
 """Memory of a topic beside its name: its place in a table, and its row."""
+
+WEIGHED = 1_000
+"""Topics of a change whose names are weighed: a change may have a million, and stands for itself only."""
+SLICE_TOPICS = 5_000
+"""Topics that are put into a set in one slice: less than a millisecond."""
 
 SHOWN_PROPERTIES = frozenset({"orderMessageEnable", "supportActingMaster"})
 """Properties that routes depend on."""
@@ -83,14 +89,22 @@ class RouteChange(Struct):
 
     @property
     def weight(self) -> int:
-        """Memory of the topics that it names, in bytes."""
-        return sum(len(some) * TOPIC_BYTES + sum(map(getsizeof, some)) for some in self.topics or ())
+        """Memory of the topics that it names, in bytes; of very many topics it is an estimate."""
+        return sum(len(some) * TOPIC_BYTES + _bytes_of_names(some) for some in self.topics or ())
+
+    def find_in(self, wanted: AbstractSet[str]) -> Generator[None, None, list[str]]:
+        """Find the topics of `wanted` whose route it changed, sorted; yields after each slice."""
+        if self.topics is not None:
+            found: tuple[Collection[str], ...] = ()
+            for some in self.topics:
+                found += ((yield from _set_of(some)) if isinstance(some, tuple) else some,)
+            self.topics = found
+        return self.shown_in(wanted)
 
     def shown_in(self, wanted: AbstractSet[str]) -> list[str]:
-        """The topics of `wanted` whose route it changed, sorted."""
+        """The topics of `wanted` whose route it changed, sorted; it takes long if both are many."""
         if self.topics is None:
             return sorted(wanted)
-        self.topics = tuple(frozenset(some) if isinstance(some, tuple) else some for some in self.topics)
         return sorted({topic for some in self.topics for topic in _in_both(some, wanted)})
 
 
@@ -112,7 +126,7 @@ class RecentChanges:
         self.last = begin
         """The present revision."""
         self._changes: deque[tuple[RouteChange, int]] = deque()
-        """Each with its weight, which is another one after `shown_in` made sets of its topics."""
+        """Each with its weight, which is another one after `find_in` made sets of its topics."""
         self._weight = 0
         self._changes_limit = changes_limit
         self._bytes_limit = bytes_limit
@@ -178,6 +192,24 @@ def topics_shown(tables: RouteTables, events: Iterable[Event]) -> TopicSets:
                 found += map(tables.topics_of, broker_names_shown(tables, event))
     # Each once: a change of a topic that thousands of broker names have has the same tuple for each of them.
     return tuple({id(some): some for some in found if some}.values())
+
+
+def _bytes_of_names(topics: Collection[str]) -> int:
+    """Memory of names; of more than ten times `WEIGHED` those of some chosen at random stand for all."""
+    if len(topics) <= 10 * WEIGHED:
+        return sum(map(getsizeof, topics))
+    step = len(topics) // WEIGHED
+    start = random.randrange(step)  # noqa: S311 - a peer that knew it could only keep more of its own changes
+    some = [*map(getsizeof, islice(topics, start, None, step))]
+    return len(topics) * sum(some) // len(some)
+
+
+def _set_of(topics: tuple[str, ...]) -> Generator[None, None, AbstractSet[str]]:
+    found: set[str] = set()
+    for start in range(0, len(topics), SLICE_TOPICS):
+        found.update(topics[start : start + SLICE_TOPICS])
+        yield
+    return found
 
 
 def _in_both(some: Collection[str], wanted: AbstractSet[str]) -> Iterable[str]:

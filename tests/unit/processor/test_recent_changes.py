@@ -8,7 +8,9 @@ import pytest
 from namekeeper.model.broker import BrokerData
 from namekeeper.processor.recent_changes import (
     EVERY_TOPIC,
+    SLICE_TOPICS,
     TOPIC_BYTES,
+    WEIGHED,
     RecentChanges,
     Revision,
     RouteChange,
@@ -121,7 +123,8 @@ def test_the_topics_of_kept_changes_are_bounded_in_bytes(name, collection):
         recent = RecentChanges(Revision(1, 0), bytes_limit=limit)
         for seq in range(1, 101):
             recent.add(change(seq, collection(name.format(seq * 1_000 + n) for n in range(500))))
-            recent.newest(frozenset({"another"}))
+            for kept in recent.since(Revision(1, seq - 1)):
+                list(kept.find_in({"another"}))
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -143,3 +146,26 @@ def test_a_change_is_shown_in_the_wanted_topics_it_names_and_in_all_if_it_names_
     assert change(1, ("A", "B"), {"C": RW}).shown_in({"C", "A", "X"}) == ["A", "C"]
     assert change(1, tuple("ABCDE")).shown_in({"E", "X"}) == ["E"]
     assert RouteChange(Revision(1, 1), 0, "started", None).shown_in({"B", "A"}) == ["A", "B"]
+
+
+def test_topics_of_a_large_change_are_found_in_slices():
+    """A registration may have a million topics, and a set of them takes a tenth of a second."""
+    names = tuple(f"Topic{index}" for index in range(12 * SLICE_TOPICS))
+    large = change(1, names, {"C": RW})
+    slices = large.find_in({names[7], "C", "X"})
+    for _ in range(12):
+        next(slices)
+    with pytest.raises(StopIteration) as end:
+        next(slices)
+    assert end.value.value == ["C", names[7]]
+    assert list(large.find_in({"X"})) == [], "the set is kept"
+
+
+@pytest.mark.parametrize("collection", [tuple, dict.fromkeys, frozenset])
+def test_the_names_of_very_many_topics_are_weighed_by_some_of_them(collection):
+    """A change waits in no iteration until a million names are weighed one by one."""
+    names = [f"{'x' * (index % 100)}{index:06}" for index in range(30 * WEIGHED)]
+    exact = len(names) * TOPIC_BYTES + sum(map(getsizeof, names))
+    assert change(1, collection(names)).weight == pytest.approx(exact, rel=0.1)
+    few = names[: 10 * WEIGHED]
+    assert change(1, collection(few)).weight == len(few) * TOPIC_BYTES + sum(map(getsizeof, few))
