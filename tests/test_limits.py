@@ -35,13 +35,14 @@ NO_LIMITS = {
         app.cluster_test.RETRY_MS app.access_files.POLL_SECONDS nsaddr.REFRESH_SECONDS nsaddr.RETRY_SECONDS""",
     "work of our own between two pauses": """
         console.histories._STEPS_AT_ONCE console.histories._RECORDS_AT_ONCE
-        journal.reading.recent.RECORDS_AT_ONCE
+        journal.reading.recent.RECORDS_AT_ONCE processor.recent_changes.SLICE_TOPICS
         remoting.asking_pages.TURNS_LIMIT pipeline.files.arrow_folder._CHUNK pipeline.files.local_folder._CHUNK""",
     "a size that our own writer chooses": """
         journal.contract.blocks.BLOCK_BYTES journal.contract.blocks.MOST_BYTES
         journal.contract.blocks.COMPRESSION_LEVEL""",
     "an estimate of sizes that other limits add up": """
         app.lookup_memory.LOOKUP_BYTES app.lookup_memory.CONNECTION_BYTES processor.recent_changes.TOPIC_BYTES
+        processor.recent_changes.WEIGHED
         journal.reading.recent.PACKED_RATIO""",
     "part of a format": """
         http.gate._HEAD_END_BYTES http.health.OK http.health.UNAVAILABLE journal.contract.blocks._RAW
