@@ -5,10 +5,11 @@ histories. Times are effective times in wall ms; `valid_to` is not included, Non
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -38,6 +39,8 @@ __all__ = [
     "ValidRow",
     "evidence_of",
 ]
+
+R = TypeVar("R", "TopicRoute", "BrokerSession")
 
 DAY_MS = 86_400_000
 """Time before an instant that is read first. If that does not show the cause, more is read."""
@@ -144,7 +147,7 @@ class RefusedRequest(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class Evidence(Struct, frozen=True, kw_only=True, dict=True):
     """The evidence of one name server's records about one topic."""
 
     namesrv: str
@@ -164,6 +167,22 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Whether sessions of brokers that never had the topic are left out, for lack of memory."""
     dropped_until: int | None = None
     """Changes up to this time, wall ms, are left out for lack of memory; None: none are."""
+
+    @cached_property
+    def _routes_by_name(self) -> Mapping[str, Sequence[TopicRoute]]:
+        return _by_name(self.routes)
+
+    @cached_property
+    def _sessions_by_name(self) -> Mapping[str, Sequence[BrokerSession]]:
+        return _by_name(self.sessions)
+
+    def routes_of(self, broker_name: str) -> Sequence[TopicRoute]:
+        """The rows on a broker name; thousands of broker names may have the topic."""
+        return self._routes_by_name.get(broker_name, ())
+
+    def sessions_of(self, broker_name: str) -> Sequence[BrokerSession]:
+        """The sessions of a broker name, in their order."""
+        return self._sessions_by_name.get(broker_name, ())
 
     def period_at(self, at: int) -> KnownPeriod | None:
         """The period of a time; None before the first complete checkpoint."""
@@ -359,6 +378,13 @@ def _refused(record: Access) -> RefusedRequest:
         rule=record.rule or None,
         count=record.count,
     )
+
+
+def _by_name(rows: Iterable[R]) -> Mapping[str, Sequence[R]]:
+    found: dict[str, list[R]] = {}
+    for row in rows:
+        found.setdefault(row.broker_name, []).append(row)
+    return found
 
 
 def _periods(coverage: Coverage, begin: int | None) -> list[KnownPeriod]:

@@ -84,12 +84,19 @@ def _uncertain(one: Evidence, at: int) -> list[Fact]:
     """Changes of the topic whose windows contain the time: they may have happened before it or after."""
     names = {route.broker_name for route in one.routes}
     masters = [s for s in one.sessions if s.broker_id == MASTER_ID and s.broker_name in names]
-    facts = [
-        Fact.of_begin(f"uncertain at this time: {with_cause(one, route)}", route) for route in one.routes
+    begun = [route for route in one.routes if _contains(route.valid_from, route.from_window_ms, at)]
+    ended = [route for route in one.routes if _contains(route.valid_to, route.to_window_ms, at)]
+    gone = [session for session in masters if _contains(session.valid_to, session.to_window_ms, at)]
+    return [
+        *(Fact.of_begin(f"uncertain at this time: {with_cause(one, route)}", route) for route in begun),
+        *(Fact.of_end(f"uncertain at this time: {end_of_row(one, route)}", route) for route in ended),
+        *(Fact.of_end(f"uncertain at this time: {end_of_session(session)}", session) for session in gone),
     ]
-    facts += [Fact.of_end(f"uncertain at this time: {end_of_row(one, route)}", route) for route in one.routes]
-    facts += [Fact.of_end(f"uncertain at this time: {end_of_session(s)}", s) for s in masters]
-    return [fact for fact in facts if fact.at is not None and fact.at - fact.window_ms <= at < fact.at]
+
+
+def _contains(changed: int | None, window_ms: int, at: int) -> bool:
+    """Whether the window of a change contains a time at which it may not have happened yet."""
+    return changed is not None and changed - window_ms <= at < changed
 
 
 def _window(facts: Sequence[Fact], uncertain: Sequence[Fact], at: int) -> str:

@@ -95,8 +95,8 @@ def ended(reason: str | None, closed_by: str | None) -> str:
 
 def session_ended_with(one: Evidence, route: TopicRoute) -> BrokerSession | None:
     """The registration that ended at the same time as a row; None if there is none."""
-    for session in one.sessions:
-        if session.broker_name == route.broker_name and session.valid_to == route.valid_to and session.reason:
+    for session in one.sessions_of(route.broker_name):
+        if session.valid_to == route.valid_to and session.reason:
             return session
     return None
 
@@ -166,8 +166,8 @@ def with_cause(one: Evidence, route: TopicRoute) -> str:
         closed_by = next(
             (
                 session.closed_by
-                for session in one.sessions
-                if session.broker_name == route.broker_name and session.valid_to == route.valid_from
+                for session in one.sessions_of(route.broker_name)
+                if session.valid_to == route.valid_from
             ),
             None,
         )

@@ -89,20 +89,19 @@ def _last_master(one: Evidence, broker_name: str, at: int) -> BrokerSession | No
     """The last session of the master of a broker name that had ended at a time."""
     ended = [
         session
-        for session in one.sessions
-        if session.broker_name == broker_name and session.broker_id == MASTER_ID and session.has_ended(at)
+        for session in one.sessions_of(broker_name)
+        if session.broker_id == MASTER_ID and session.has_ended(at)
     ]
     return max(ended, key=lambda session: session.valid_to or 0, default=None)
 
 
 def _original(one: Evidence, route: TopicRoute) -> TopicRoute:
     """The row with the cause: a row first seen in a checkpoint, or restored, may continue an earlier one."""
-    for before in reversed(one.routes):
+    for before in reversed(one.routes_of(route.broker_name)):
         if route.from_cause not in {None, "restored"}:
             break
         if (
-            before.broker_name == route.broker_name
-            and before.valid_from < route.valid_from
+            before.valid_from < route.valid_from
             and before.ended_by in {"unknown", "checkpoint", "stopped"}
             and queues(before) == queues(route)
         ):

@@ -60,7 +60,7 @@ def judge_without_route(one: Evidence, others: Sequence[Evidence], at: int, bega
     interrupted = [route for route in last if route.ended_by in _INTERRUPTED]
     if in_this_boot:
         verdict, summary, facts = _ended(one, in_this_boot, at)
-        waited_for = [route for route in interrupted if route not in in_this_boot]
+        waited_for = [route for route in interrupted if not _ended_after(route, began)]
         return verdict, summary, [*facts, *(Fact(_not_back(route), route.valid_to) for route in waited_for)]
     if interrupted:
         period = one.period_at(at)
@@ -181,8 +181,8 @@ def _others_gone(
     end = route.valid_to or 0
     since = outage_from(end, at)
     last: dict[int, BrokerSession] = {}
-    for each in sorted(one.sessions, key=lambda other: other.valid_to or 0):
-        if each.broker_name == route.broker_name and each.has_ended(end) and each.ended_by == "gone":
+    for each in sorted(one.sessions_of(route.broker_name), key=lambda other: other.valid_to or 0):
+        if each.has_ended(end) and each.ended_by == "gone":
             last[each.broker_id] = each
     last.pop(session.broker_id, None)
     found = [
@@ -229,9 +229,12 @@ def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
         count = f"{count}, without the brokers that never had the topic"
     after = f"{shown_duration(back.after_ms)} before" if back.after_ms else "just then"
     facts = [Fact(f"the name server started, {after}", back.began), Fact(count)]
+    came: dict[str, list[BrokerSession]] = {}
+    for session in back.sessions:
+        came.setdefault(session.broker_name, []).append(session)
     for route in last:
         name = route.broker_name
-        sessions = [session for session in back.sessions if session.broker_name == name]
+        sessions = came.get(name, [])
         facts += [
             Fact.of_begin(f"{name} {_came(s)} at {s.broker_addr} without the topic", s) for s in sessions
         ]
