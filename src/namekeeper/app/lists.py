@@ -101,8 +101,6 @@ class ListAnswers:
 
     def _make(self) -> None:
         if self._slices is None:
-            if not self._waiting:
-                return
             make, self._requesters = self._waiting.pop(next(iter(self._waiting)))
             self._slices = make()
         try:
