@@ -6,6 +6,7 @@ the cause.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC
 
 from msgspec import structs
 
@@ -13,6 +14,7 @@ from namekeeper.answers.collecting import EVIDENCE_BYTES, collect_evidence
 from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.render import UncertainChange
 from namekeeper.answers.route import uncertain_changes
+from namekeeper.answers.times import shown
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.history.history import History
 from namekeeper.history.rows import HistoryEvent
@@ -23,10 +25,13 @@ from namekeeper.journal.reading.history import FoundRecord, Step, StepMaker
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader, ReadProgress, notes_of
 from namekeeper.journal.reading.replay import Replay, StateAt
 
-__all__ = ["NAMES_LIMIT", "JournalFolder"]
+__all__ = ["CHANGES_BYTES", "NAMES_LIMIT", "JournalFolder"]
 
 NAMES_LIMIT = 200_000
 """Names among which one like an unknown name is looked for."""
+
+CHANGES_BYTES = 512 * 1024 * 1024
+"""Approximate memory of the changes that a command shows: about a million. Peers decide on their number."""
 
 _ONLY_POSITIONS = frozenset(
     {"broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
@@ -124,12 +129,21 @@ class JournalFolder:
     def changes(self, name: str | None, begin_at: int, end_at: int) -> list[HistoryEvent]:
         """Changes of the rows about a topic, a broker or an address after a time, up to another.
 
+        If there are too many up to the end of the journal, the oldest are left out.
+
         Args:
             name: see `History`; None is everything.
             begin_at: wall ms.
             end_at: wall ms.
         """
-        return self._history(name, begin_at).changes(begin_at, end_at)
+        history = self._history(name, begin_at, CHANGES_BYTES)
+        dropped = history.dropped_until
+        if dropped is not None and dropped >= begin_at:
+            until = shown(dropped, UTC)
+            self.notes.append(
+                f"there are too many changes: those up to {until} are left out; ask about a name"
+            )
+        return history.changes(begin_at, end_at)
 
     def history(self, at: int | None, back_ms: int) -> History:
         """The history of every row, up to now if its name server runs.
@@ -173,11 +187,11 @@ class JournalFolder:
         live = (record for record in records if isinstance(record, BrokerLive))
         return _some(name for record in live for name in (record.broker_name, record.broker_addr) if name)
 
-    def _history(self, about: str | None, since: int) -> History:
+    def _history(self, about: str | None, since: int, limit_bytes: int | None = None) -> History:
         def steps_from(begin: int) -> Iterator[Step]:
             return self._steps(begin, about, NO_ROWS)
 
-        return history_since(self._journal, since, steps_from, about)
+        return history_since(self._journal, since, steps_from, about, limit_bytes=limit_bytes)
 
     def _is_current(self, at: int, last: int | None) -> bool:
         """Whether the last record gives the state at a later time: its writer runs and wrote recently."""

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from namekeeper.answers import from_journal
 from namekeeper.answers.evidence import DAY_MS, evidence_of
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError
+from namekeeper.history.rows import What
 from namekeeper.history.sources.journal import JournalSteps
 from namekeeper.journal.contract.blocks import Block
 from namekeeper.journal.contract.decode import RecordReader
@@ -212,6 +214,26 @@ def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
     for name in ("T0", 'T"2\\\n', "b0", "a0", "a0:1", "c0"):
         whole = history_of(server.namesrv, read_records(server.lines()), name)
         assert JournalFolder(str(folder)).changes(name, 0, 2**62) == whole.changes()
+
+
+def test_the_changes_of_a_command_have_a_limit_of_memory(tmp_path, monkeypatch):
+    """A broker that registered and unregistered for a day made the command history take gigabytes."""
+    story = Story()
+    for _ in range(200):
+        story.registers()
+        story.unregisters()
+    journal = JournalFolder(story.folder(tmp_path, per_segment=100))
+    every = journal.changes(None, 0, 2**62)
+    assert journal.notes == []
+    monkeypatch.setattr(from_journal, "CHANGES_BYTES", 400_000)
+    some = journal.changes(None, 0, 2**62)
+    (said,) = journal.notes
+    assert said.startswith("there are too many changes: those up to ")
+    changes = [event.at for event in some if event.what is What.CHANGE]
+    assert 20 < len(changes) < 200
+    assert changes == [event.at for event in every if event.what is What.CHANGE][-len(changes) :]
+    assert journal.changes(None, changes[0], 2**62)[-1] == some[-1]
+    assert journal.notes == [], "the changes that are left out are before that"
 
 
 @given(st.randoms(use_true_random=True))

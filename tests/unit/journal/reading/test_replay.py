@@ -2,7 +2,9 @@
 
 import pytest
 
+from namekeeper.journal.reading import replay as module
 from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import state_at
 from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
@@ -41,6 +43,31 @@ def test_what_a_clock_that_runs_back_passes_again_is_as_it_was_at_last(story):
     story.alive()
     assert names_at(story, first) == {"b0"}
     assert names_at(story, story.now) == {"b0", "b1"}
+
+
+def test_only_so_many_changes_after_an_instant_are_kept(story, monkeypatch):
+    """A journal of some hours of churn after the instant took gigabytes."""
+    monkeypatch.setattr(module, "AHEAD_LIMIT", 20)
+    first = story.registers("b0", "a0:1")
+    story.later(10_000)
+    for _ in range(10):
+        story.registers("b1", "a1:1")
+        story.unregisters("a1:1")
+    replay = module.Replay(first)
+    for step in steps(read_records(story.journal.lines())):
+        replay.take(step)
+    assert replay._ahead == []
+    found = state_at(read_records(story.journal.lines()), first)
+    assert (found.knowledge, set(found.state.tables.broker_addr_table)) == (Knowledge.KNOWN, {"b0"})
+    story.journal.ts = first - 10_000
+    story.alive()
+    assert state_at(read_records(story.journal.lines()), first).knowledge is Knowledge.UNKNOWN
+    story.journal.begin_checkpoint("interval")
+    story.journal.go_on_with_checkpoint(1_000)
+    story.later()
+    story.alive()
+    found = state_at(read_records(story.journal.lines()), first)
+    assert (found.knowledge, set(found.state.tables.broker_addr_table)) == (Knowledge.KNOWN, {"b0"})
 
 
 def test_a_checkpoint_that_becomes_complete_later_counts_at_its_begin(story):
