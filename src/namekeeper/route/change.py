@@ -1,14 +1,13 @@
 """The protocol of a change of the tables: build, commit, clean up (docs/decisions/0003)."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from namekeeper.model.now import Now
 from namekeeper.route.channel import Channel
-from namekeeper.route.events import Cause, Event, TopicQueuesChanged, TopicRow
-from namekeeper.route.rows import changed_rows
+from namekeeper.route.events import Cause, Event, TopicQueuesChanged
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["Applied", "Edit", "OneStep", "TableChange"]
@@ -98,14 +97,6 @@ class Edit:
         for event in events:
             self.tables.apply(event, None, self.now, is_last=event is events[-1])
         self.events += events
-
-    def change_rows(self, broker_name: str, change: Callable[[TopicRow], TopicRow]) -> None:
-        """Apply `change` to each row of a broker name; one event holds all rows that became different."""
-        before = self.tables.topics_of(broker_name)
-        changed = changed_rows(before, change)
-        if changed:
-            event = TopicQueuesChanged(broker_name, before, {**before, **changed}, tuple(changed))
-            self.apply(event, updates_index=False)
 
     def applied(self, result: R) -> Applied[R]:
         """The outcome of the commit."""

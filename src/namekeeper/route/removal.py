@@ -4,7 +4,9 @@ Each member of a group has one live registration, and a removal ends both (docs/
 a closed connection name the generation that they end, and leave a newer one alone.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, structs
@@ -12,7 +14,7 @@ from msgspec import Struct, structs
 from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey, Owner
 from namekeeper.model.now import Now
 from namekeeper.route.broker_names import BrokerNames
-from namekeeper.route.change import Applied, Edit, OneStep
+from namekeeper.route.change import Applied, Edit
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
     BrokerGroupChanged,
@@ -25,9 +27,10 @@ from namekeeper.route.events import (
     FilterServersChanged,
     MinBrokerIdChanged,
     TopicMappingChanged,
+    TopicQueuesChanged,
 )
 from namekeeper.route.live import BrokerLiveInfo
-from namekeeper.route.rows import without_write
+from namekeeper.route.rows import ChangedTable, without_write
 from namekeeper.route.tables import RouteTables
 from namekeeper.route.takeover import Claimant, unregistered
 
@@ -47,14 +50,38 @@ __all__ = [
     "trim_removed",
 ]
 
+_NO_TABLES: Mapping[str, ChangedTable] = MappingProxyType({})
+
 INDEX_SLICE = 2_000
 """Topics taken out of the index in one slice: about half a millisecond."""
 
 
-class Removal(OneStep):
-    """A change that may remove a broker name with all its topics."""
+class Removal:
+    """A change that takes an address out of its group, and may remove the broker name with all its topics."""
 
     __slots__ = ()
+
+    @property
+    def gone_addr(self) -> str:
+        """The address that it removes."""
+        raise NotImplementedError
+
+    def touches(self, tables: RouteTables) -> Collection[str]:
+        """The broker names that may lose it."""
+        raise NotImplementedError
+
+    @cached_property
+    def wiped(self) -> dict[str, ChangedTable]:
+        """Broker name that loses its master -> its table without write permission, once it is built."""
+        return {}
+
+    def build(self, tables: RouteTables) -> Iterator[None]:
+        """Make the tables of broker names whose smallest slave will act as master."""
+        for name in self.touches(tables):
+            group = tables.broker_addr_table.get(name)
+            if group is not None and _loses_master(group, _left(group, self.gone_addr)):
+                self.wiped[name] = table = ChangedTable(tables.topics_of(name))
+                yield from table.build(without_write)
 
     def clean_up(self, tables: RouteTables, applied: Applied[Any]) -> Iterator[None]:
         """Take the topics of removed broker names out of the index."""
@@ -68,7 +95,7 @@ class UnregisterResult(Struct, frozen=True):
     """The live broker of another host that it would have ended, in words: then it changed nothing."""
 
 
-class UnregisterBroker(Removal, Struct, frozen=True):
+class UnregisterBroker(Removal, Struct, frozen=True, dict=True):
     """UNREGISTER_BROKER (104): sent by a broker that stops, or by an administrator."""
 
     cluster_name: str
@@ -86,6 +113,11 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         """The address of the requester."""
         return self.channel.remote_addr
 
+    @property
+    def gone_addr(self) -> str:
+        """The address in the request."""
+        return self.broker_addr
+
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The name given, and the name under which the address is registered."""
         live = tables.broker_live_table.get((self.cluster_name, self.broker_addr))
@@ -99,7 +131,7 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         takeover = unregistered(tables, (self.cluster_name, self.broker_addr), broker_names, sender)
         if not takeover and not self.is_stale(tables):
             for broker_name in broker_names:
-                leave_group(edit, broker_name, self.broker_addr, self.cause)
+                leave_group(edit, broker_name, self.broker_addr, self.cause, wiped=self.wiped)
         return edit.applied(UnregisterResult(takeover))
 
     def is_stale(self, tables: RouteTables) -> bool:
@@ -116,7 +148,7 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         return carried is not None and carried < live.gen
 
 
-class EndOfRegistration(Removal, Struct, frozen=True):
+class EndOfRegistration(Removal, Struct, frozen=True, dict=True):
     """The end of one generation of one registration: it expired or lost its connection."""
 
     key: BrokerKey
@@ -126,6 +158,11 @@ class EndOfRegistration(Removal, Struct, frozen=True):
     remote_addr: str | None = None
     closed_by: str = ""
     """The end of its connection, a value of `ClosedBy`."""
+
+    @property
+    def gone_addr(self) -> str:
+        """The address of the registration."""
+        return self.key[1]
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker name of the registration, if it is still there."""
@@ -138,7 +175,7 @@ class EndOfRegistration(Removal, Struct, frozen=True):
         live = self._live(tables)
         if live is None or (self.cause is Cause.EXPIRED and not live.is_overdue(now)):
             return edit.applied(None)
-        leave_group(edit, live.broker_name, live.broker_addr, self.cause, self.closed_by)
+        leave_group(edit, live.broker_name, live.broker_addr, self.cause, self.closed_by, wiped=self.wiped)
         nobody_left = not tables.broker_live_table.over_channel(live.channel_id)
         return edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
 
@@ -163,10 +200,26 @@ def end_sparing(tables: RouteTables) -> None:
             live.channel.is_spared = False
 
 
-def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause, closed_by: str = "") -> None:
+def leave_group(
+    edit: Edit,
+    broker_name: str,
+    broker_addr: str,
+    cause: Cause,
+    closed_by: str = "",
+    *,
+    wiped: Mapping[str, ChangedTable] = _NO_TABLES,
+) -> None:
     """Take an address out of a group, with its registrations and the consequences for the topics.
 
     If the group is empty then, its topics are gone but still in the index: see `trim_removed`.
+
+    Args:
+        edit: the commit.
+        broker_name: the group.
+        broker_addr: the address.
+        cause: the reason.
+        closed_by: the end of its connection, a value of `ClosedBy`.
+        wiped: broker name -> its table without write permission, as far as it is built.
     """
     tables = edit.tables
     for live in tables.broker_live_table.of_name(broker_name):
@@ -177,9 +230,9 @@ def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause, cl
         return
     if broker_addr not in group.broker_addrs.values():
         return
-    left = {broker_id: addr for broker_id, addr in group.broker_addrs.items() if addr != broker_addr}
+    left = _left(group, broker_addr)
     if left:
-        _reduce_group(edit, group, left, broker_addr)
+        _reduce_group(edit, group, left, broker_addr, wiped.get(broker_name))
     else:
         _remove_group(edit, group)
 
@@ -263,13 +316,37 @@ def is_orphan(tables: RouteTables, topic: str, *broker_names: str) -> bool:
     return tables.broker_addr_table.keys().isdisjoint(broker_names) and not tables.rows_of(topic)
 
 
-def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr: str) -> None:
+def _left(group: BrokerData, gone_addr: str) -> dict[int, str]:
+    """The members of a group without an address."""
+    return {broker_id: addr for broker_id, addr in group.broker_addrs.items() if addr != gone_addr}
+
+
+def _loses_master(group: BrokerData, left: Mapping[int, str]) -> bool:
+    """Whether a slave acts as the master of a group with these members; no client may write then."""
+    return bool(left) and group.enable_acting_master and min(left) > MASTER_ID
+
+
+def _wipe(edit: Edit, broker_name: str, built: ChangedTable | None) -> None:
+    """Take the write permission of all topics of a broker name, in effect."""
+    table = built
+    if table is None or table.before is not edit.tables.topics_of(broker_name):
+        table = ChangedTable(edit.tables.topics_of(broker_name))
+        for _ in table.build(without_write):
+            pass
+    if table.changed:
+        event = TopicQueuesChanged(broker_name, table.before, table.after, tuple(table.changed))
+        edit.apply(event, updates_index=False)
+
+
+def _reduce_group(
+    edit: Edit, group: BrokerData, left: dict[int, str], gone_addr: str, wiped: ChangedTable | None
+) -> None:
     tables, name = edit.tables, group.broker_name
     edit.apply(BrokerGroupChanged(structs.replace(group, broker_addrs=left)))
     if not group.enable_acting_master:
         return
-    if min(left) > MASTER_ID:
-        edit.change_rows(name, without_write)  # no client may write while a slave acts as master
+    if _loses_master(group, left):
+        _wipe(edit, name, wiped)
     if tables.rules.notify_min_broker_id_changed and min(group.broker_addrs) != min(left):
         edit.apply(
             MinBrokerIdChanged(

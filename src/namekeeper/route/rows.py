@@ -16,7 +16,6 @@ __all__ = [
     "ChangedTable",
     "RowsBySpec",
     "TableCopies",
-    "changed_rows",
     "make_row",
     "with_perm",
     "without_write",
@@ -90,11 +89,6 @@ def with_perm(row: TopicRow, perm: int) -> TopicRow:
 def without_write(row: TopicRow) -> TopicRow:
     """The row without the write bit in effect."""
     return with_perm(row, row.effective.perm & ~Perm.WRITE)
-
-
-def changed_rows(rows: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]) -> dict[str, TopicRow]:
-    """The rows that `change` makes different, in their new form; it runs once for each shared row."""
-    return _changed(rows.items(), change, {})
 
 
 class ChangedTable:

@@ -8,9 +8,8 @@ from namekeeper.route.events import (
     BrokerHeard,
     BrokerLiveChanged,
     ClusterChanged,
-    TopicQueuesChanged,
 )
-from namekeeper.route.rows import make_row, without_write
+from namekeeper.route.rows import make_row
 from namekeeper.route.tables import RouteTables
 from tests.support.server.builders import at, channel
 
@@ -48,21 +47,6 @@ def test_an_edit_passes_its_time_to_the_tables():
     Edit(tables, at(7)).apply(live, over)
     entry = tables.broker_live_table.get(("c", "addr"))
     assert (entry.channel, entry.idle_ms(at(8))) == (over, 1_000)
-
-
-def test_rows_are_changed_where_they_differ_and_the_index_stays():
-    tables = RouteTables()
-    before = {"T1": RW, "T2": RO}
-    tables.apply(TopicQueuesChanged("a", {}, before, ("T1", "T2")))
-    edit = Edit(tables, at(0))
-    edit.change_rows("a", without_write)
-    assert tables.topics_of("a") == {"T1": RO, "T2": RO}
-    assert before == {"T1": RW, "T2": RO}
-    assert edit.events == [TopicQueuesChanged("a", before, tables.topics_of("a"), ("T1",))]
-    assert sorted(tables.topic_index) == ["T1", "T2"]
-    edit.change_rows("a", without_write)
-    edit.change_rows("unknown", without_write)
-    assert len(edit.events) == 1
 
 
 def test_a_change_of_one_step_has_no_slices():

@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route import removal
+from namekeeper.route import removal, rows
 from namekeeper.route.events import (
     BrokerLiveGone,
     BrokerNameRemoved,
@@ -163,6 +163,31 @@ def test_rows_that_nobody_might_write_to_are_no_change():
     count = len(of_kind(world, TopicQueuesChanged))
     world.do(unregister(channel(0)))
     assert len(of_kind(world, TopicQueuesChanged)) == count
+
+
+@pytest.mark.parametrize("how", ["unregistered", "expired", "meanwhile_changed"])
+def test_a_table_without_write_permission_is_made_in_slices_before_the_master_goes(monkeypatch, how):
+    """The master of a name with a million topics held everybody up for half a second when it went."""
+    monkeypatch.setattr(rows, "CHANGED_SLICE", 1)
+    world = World()
+    content = body({f"T{number}": QueueSpec(4, 4, 6, 0) for number in range(5)})
+    for broker_id, addr in enumerate((MASTER, SLAVE)):
+        world.register(
+            header(addr=addr, broker_id=broker_id, enable_acting_master=True), content, channel(broker_id)
+        )
+    key = (CLUSTER, MASTER)
+    end = EndOfRegistration(key, world.tables.broker_live_table.get(key).gen, Cause.CHANNEL_CLOSED)
+    change = unregister(channel(0)) if how == "unregistered" else end
+    before = world.tables.topics_of("broker-a")
+    assert len(list(change.build(world.tables))) == 4
+    assert world.tables.topics_of("broker-a") is before
+    if how == "meanwhile_changed":
+        world.do(RegisterTopic("T6", (("broker-a", QueueSpec(4, 4, 6, 0)),)))
+    monkeypatch.setattr(rows, "CHANGED_SLICE", 10)
+    applied = change.commit(world.tables, at(0))
+    assert {row.effective.perm for row in world.tables.topics_of("broker-a").values()} == {4}
+    (event,) = [event for event in applied.events if isinstance(event, TopicQueuesChanged)]
+    assert len(event.topics) == 5 + (how == "meanwhile_changed")
 
 
 # who gets 905
