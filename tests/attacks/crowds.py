@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from namekeeper.model.topic import TopicConfig
+from namekeeper.remoting.account import MAX_PENDING
 from namekeeper.remoting.connection import SIMPLE_READ_BYTES
 from tests.attacks.peers import (
     Target,
@@ -36,6 +37,7 @@ __all__ = [
     "be_across_all_names",
     "be_refused_everywhere",
     "begin_handshakes",
+    "change_and_leave_everywhere",
     "client_hello",
     "leave_frames_half_sent",
     "map_queues",
@@ -89,10 +91,18 @@ def register_and_wait_everywhere(target: Target) -> None:
 
 def register_and_leave_everywhere(target: Target) -> None:
     """Keep a broker name busy, and send large registrations of this name over connections that close."""
+    _wait_and_leave(target, registration("busy", (), addr="10.1.1.1:1", raw=b"{" + b"x" * 15_900_000), 0.2)
+
+
+def change_and_leave_everywhere(target: Target) -> None:
+    """Keep a broker name busy, and send many small changes of this name over connections that close."""
+    _wait_and_leave(target, frame(205, {"brokerName": "busy"}) * MAX_PENDING, 0.001)
+
+
+def _wait_and_leave(target: Target, data: bytes, seconds: float) -> None:
     head = registration(
         "busy", (), addr="10.1.1.1:1", compressed=True, raw=_broken_body(900_000, b"%x 4 4 6 SINGLE_TAG {}")
     )
-    large = registration("busy", (), addr="10.1.1.1:1", raw=b"{" + b"x" * 15_900_000)
 
     def keep_busy() -> None:
         while True:
@@ -103,8 +113,8 @@ def register_and_leave_everywhere(target: Target) -> None:
     def leave() -> None:
         while True:
             with contextlib.suppress(OSError), Wire(target.port) as wire:
-                wire.send(large)
-                threading.Event().wait(0.2)
+                wire.send(data)
+                threading.Event().wait(seconds)
 
     for work, times in ((keep_busy, 3), (leave, 6)):
         for _ in range(target.times(times)):
@@ -159,11 +169,11 @@ def _start_with(rows: Sequence[TopicConfig], names: int, target: Target, stack: 
 
 
 def be_across_all_names(target: Target) -> None:
-    """Give a topic to 4,000 broker names by one 217, change all its rows, and delete it by one 216, again and again."""
+    """Give a topic to 4,900 broker names by one 217, change all its rows, and delete it by one 216, again and again."""
     with Wire(target.port) as wire:
         while True:
             for count_of_queues in (4, 8):
-                body = _queues_of_wide_names(target.times(4_000), count_of_queues)
+                body = _queues_of_wide_names(target.times(4_900), count_of_queues)
                 wire.ask(frame(217, {"topic": "Across"}, body))
             wire.ask(frame(216, {"topic": "Across"}))
 

@@ -48,7 +48,7 @@ TOPIC_LINES_LIMIT = 100
 """Topics of one event that get a line each: a line takes 22 to 36 us, and a broker may have 100,000."""
 
 EVENTS_LIMIT = 1_000
-"""Events of one change that get lines: an event takes 5 us on the event loop, and 20,000 broker names may
+"""Events of one change that get lines: an event takes 5 us on the event loop, and 5,000 broker names may
 have a topic. The largest fleets have some hundreds."""
 
 VALUE_LIMIT = 4_096

@@ -81,7 +81,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             "Broker names that may be registered, each counted in every cluster that has it; 0: no limit",
             _OURS, low=0, remote=False,
         ),
-    ] = 20_000  # fmt: skip
+    ] = 5_000  # fmt: skip
     cluster_names_limit: Annotated[
         int, Property("Clusters that may have brokers; 0: no limit", _OURS, low=0, remote=False)
     ] = 1_000

@@ -21,7 +21,7 @@ def update(state, text):
 
 def test_the_rules_of_routing_are_switches_and_limits_among_the_settings(state):
     limits = {
-        "broker_names_limit": 20_000, "cluster_names_limit": 1_000,
+        "broker_names_limit": 5_000, "cluster_names_limit": 1_000,
         "brokers_limit": 100_000, "broker_ids_limit": 1_000, "topic_rows_limit": 20_000_000,
     }  # fmt: skip
     assert rules_of(state.settings) == state.tables.rules == RouteRules(False, False, **limits)
