@@ -637,8 +637,8 @@ EDGE_MUTANTS = (
     Mutant(
         "unread-answers-without-a-total",
         "remoting/connection.py",
-        "and not self._lacks_space(request))",
-        "and True)",
+        "return self._lacks_space(request) or ",
+        "return False or ",
         "a large answer is made when there is room",
         ("remoting/test_connection.py",),
     ),

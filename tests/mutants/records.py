@@ -280,9 +280,9 @@ RECORD_MUTANTS = (
     Mutant(
         "checkpoint-adds-to-what-was-known",
         "journal/reading/replay.py",
-        "            self.state = step.state\n",
+        "            self.state, self._lacks_steps = step.state, False\n",
         "            step.state.tables.broker_addr_table = {**self.state.tables.broker_addr_table, **step.state.tables.broker_addr_table}\n"
-        "            self.state = step.state\n",
+        "            self.state, self._lacks_steps = step.state, False\n",
         "what a complete checkpoint doesn't name is gone",
         (LAW,),
     ),

@@ -44,7 +44,7 @@ def _call_soon(call: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(call)
 
 
-class _Lane:
+class _WaitingCalls:
     """Calls that wait, by peer; the first peer is next."""
 
     __slots__ = ("_peers", "count")
@@ -96,9 +96,9 @@ class Scheduler:
         """End of the time for lookups that the cache does not answer."""
         self.is_late = False
         """Whether such a lookup had to wait in this iteration."""
-        self._misses = _Lane()
+        self._misses = _WaitingCalls()
         """Such lookups."""
-        self._requests = _Lane()
+        self._requests = _WaitingCalls()
         self._long: deque[Callable[[], None]] = deque()
         self._background: deque[Step] = deque()
 
