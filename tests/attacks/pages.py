@@ -311,7 +311,10 @@ def _read_page(target: Target, host: str, path: str, *, seconds: float = 120.0) 
 
 def others_waited_for_the_page(target: Target) -> str:
     """Say so if the overview took another host too long."""
-    longest = float((target.folder / LONGEST_FILE).read_text())
+    file = target.folder / LONGEST_FILE
+    if not file.exists():
+        return "another host got no overview"
+    longest = float(file.read_text())
     return f"an overview took {longest:.1f} s of {OVERVIEW_SECONDS:.0f}" if longest > OVERVIEW_SECONDS else ""
 
 

@@ -4,7 +4,6 @@ The number of kept changes is bounded. A caller that asks for changes since a re
 None, and has to read the route again.
 """
 
-import random
 import re
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -195,11 +194,11 @@ def topics_shown(tables: RouteTables, events: Iterable[Event]) -> TopicSets:
 
 
 def _bytes_of_names(topics: Collection[str]) -> int:
-    """Memory of names; of more than ten times `WEIGHED` those of some chosen at random stand for all."""
+    """Memory of names; of more than ten times `WEIGHED` some stand for all."""
     if len(topics) <= 10 * WEIGHED:
         return sum(map(getsizeof, topics))
     step = len(topics) // WEIGHED
-    start = random.randrange(step)  # noqa: S311 - a peer that knew it could only keep more of its own changes
+    start = hash(next(iter(topics))) % step  # no peer can foresee the hash of a text
     some = [*map(getsizeof, islice(topics, start, None, step))]
     return len(topics) * sum(some) // len(some)
 
