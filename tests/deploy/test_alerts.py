@@ -8,6 +8,9 @@ import pytest
 import yaml
 
 from namekeeper.common.slices import run_slices
+from namekeeper.console.metrics import render_drift_metrics
+from namekeeper.drift.report import DriftReport
+from namekeeper.drift.verdict import DriftKind
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import NameServerStats
 from namekeeper.route.fingerprint import fingerprints
@@ -27,6 +30,10 @@ def name(metric: str, **labels: str) -> str:
 
 def of(metric: str, instance: str = "a", **labels: str) -> str:
     return name(f"rocketmq_namesrv_{metric}", instance=instance, **labels)
+
+
+def drift(kind: str) -> str:
+    return f'namekeeper_drift_verdicts{{job="console",instance="c",kind="{kind}"}}'
 
 
 def always(value: object) -> str:
@@ -49,6 +56,7 @@ WELL = {
         for each in "ab"
         for part in ("brokers", "topics", "kv")
     },
+    **{drift(kind): always(0) for kind in DriftKind},
     of("unwritable_topics"): always(0),
     of("missing_brokers"): always(0),
     of("missing_topics"): always(0),
@@ -82,6 +90,7 @@ INCIDENTS = {
     "NamesrvTopicUnwritable": ({of("unwritable_topics"): f"0x60 4x{STEPS}"}, {}),
     "NamesrvTopicsNotFound": ({NOT_FOUND: f"0+60x{STEPS}"}, {}),
     "NamesrvsDisagree": ({of("fingerprint", "b", part="topics"): f"123x60 124x{STEPS}"}, {}),
+    "NamesrvsDrift": ({drift("broker_missing"): f"0x60 1x{STEPS}"}, {}),
     "NamesrvJournalNotWritable": ({of("journal_writable"): f"1x60 0x{STEPS}"}, {}),
     "NamesrvJournalDrops": ({of("journal_dropped_records_total"): f"0x70 9x{STEPS}"}, {}),
     "NamesrvJournalBehind": ({of("journal_queue_depth"): f"3x60 5000x{STEPS}"}, {}),
@@ -215,9 +224,13 @@ def test_every_alert_has_an_incident():
 
 
 def test_every_metric_of_the_rules_is_one_of_ours():
-    named = {word for rule in ALERTS.values() for word in re.findall(r"rocketmq_\w+", rule["expr"])}
+    of_console, _ = render_drift_metrics(DriftReport(0, [], [], 0))
+    pattern = r"\b(?:rocketmq|namekeeper)_\w+"
+    named = {word for rule in ALERTS.values() for word in re.findall(pattern, rule["expr"])}
     assert named
-    assert named <= our_metrics()
+    assert named <= our_metrics() | set(
+        re.findall(r"^namekeeper_drift_\w+", of_console.decode(), re.MULTILINE)
+    )
 
 
 def test_every_label_of_the_rules_is_one_of_ours():
