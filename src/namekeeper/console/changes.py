@@ -12,6 +12,7 @@ from namekeeper.answers.timeline import SAME_MS, TimelineEntry, entry_value, tim
 from namekeeper.common.durations import LATEST_MS
 from namekeeper.history.history import History
 from namekeeper.history.rows import (
+    ABOUT_ROWS,
     FilterKey,
     GroupKey,
     HistoryEvent,
@@ -21,7 +22,6 @@ from namekeeper.history.rows import (
     PropertyKey,
     RowChange,
     TopicKey,
-    What,
     names_of,
 )
 from namekeeper.journal.contract.record import BrokerLive
@@ -82,18 +82,24 @@ def has_enough(history: History, query: ChangeQuery, since: int | None) -> bool:
 
 
 def beside(histories: Sequence[History], at: int) -> dict[str, int | None]:
-    """Times of the last change before an instant and of the first one after it; None if there is none."""
+    """Times of the last change before an instant and of the first one after it; None if there is none.
+
+    `known_from` is when the known times begin, wall ms; None: with the first change.
+    """
     before: list[int] = []
     after: list[int] = []
     for each in histories:
-        events = each.events
-        index = bisect_left(events, at, key=_time)
-        if index:
-            before.append(events[index - 1].at)
-        index = bisect_right(events, at, key=_time)
-        if index < len(events):
-            after.append(events[index].at)
-    return {"before": max(before, default=None), "after": min(after, default=None)}
+        for times in (each.forgotten.times, [event.at for event in each.events]):
+            index = bisect_left(times, at)
+            before += times[max(0, index - 1) : index]
+            index = bisect_right(times, at)
+            after += times[index : index + 1]
+    known_from = [each.forgotten.times_from for each in histories if each.forgotten.times_from is not None]
+    return {
+        "before": max(before, default=None),
+        "after": min(after, default=None),
+        "known_from": max(known_from, default=None),
+    }
 
 
 def _row(entry: TimelineEntry, topic: str, brokers: Collection[str]) -> dict[str, Any]:
@@ -122,10 +128,6 @@ def _brokers_of(histories: Iterable[History], query: ChangeQuery) -> set[str]:
     }
 
 
-def _time(event: HistoryEvent) -> int:
-    return event.at
-
-
 def _newest(history: History, query: ChangeQuery) -> Iterator[HistoryEvent]:
     """The matching changes of one name server, newest first."""
     brokers = _brokers_of([history], query)
@@ -143,7 +145,7 @@ def _fits(event: HistoryEvent, query: ChangeQuery, brokers: Collection[str]) -> 
         return False
     if query.peer and query.peer not in event.peer:
         return False
-    is_of_server = event.what not in {What.CHANGE, What.CORRECTED}
+    is_of_server = event.what not in ABOUT_ROWS
     if query.topic and not is_of_server:
         rows = event.rows
         if not any(_is_of_topic(row, query.topic) or _is_of_broker_of(row, brokers) for row in rows):

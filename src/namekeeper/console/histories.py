@@ -31,6 +31,8 @@ HISTORY_BYTES = 160 * 1024 * 1024
 the 512 MiB of a container."""
 EARLIER_PART = 4
 """One of so many parts of the memory is for what was dropped and is read again."""
+FORGOTTEN_PART = 16
+"""One of so many parts of the memory is for the times and names of what was dropped."""
 CAUSE_PART = 8
 """As much memory again as one of so many parts is for the history that a cause needs. Two causes are found at
 once."""
@@ -198,9 +200,12 @@ class FollowedHistory:
         return bool(count) or before != (followed.problem, followed.is_running)
 
     def bound(self, limit_bytes: int) -> None:
-        """Bound the memory; a part of it is for dropped instants, if the source can give them again."""
-        self._parts.limit_bytes = limit_bytes // EARLIER_PART if self._source.keeps_past else 0
-        self._history.limit_bytes = limit_bytes - self._parts.limit_bytes
+        """Bound the memory; parts of it are for dropped changes, if the source can give them again."""
+        forgotten, parts = self._history.forgotten, self._parts
+        if self._source.keeps_past:
+            parts.limit_bytes = limit_bytes // EARLIER_PART
+            forgotten.limit_bytes = limit_bytes // FORGOTTEN_PART
+        self._history.limit_bytes = limit_bytes - parts.limit_bytes - forgotten.limit_bytes
 
     def has_dropped(self, at: int) -> bool:
         """Whether its source can say what was dropped of an instant, wall ms."""

@@ -1,8 +1,9 @@
 """Search over all that there ever was: topics, brokers, addresses, clusters, zones, peers, name servers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from namekeeper.history.forgotten import SearchKind, peer_host
 from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, LiveKey
 
@@ -13,30 +14,49 @@ NAMES_LIMIT = 20
 
 
 def found_names(histories: Sequence[History], text: str) -> dict[str, Any]:
-    """Names that contain a text, ignoring case; those that begin with it come first."""
-    kinds = ("topic", "broker", "address", "cluster", "zone", "peer", "namesrv")
-    names: dict[str, set[str]] = {kind: set() for kind in kinds}
-    for each in histories:
-        names["namesrv"].add(each.namesrv)
-        names["topic"].update(each.topics())
-        names["broker"].update(key.broker_name for key in each.keys(GroupKey))
-        names["address"].update(key.broker_addr for key in each.keys(LiveKey))
-        names["cluster"].update(key.cluster for key in each.keys(LiveKey))
-        names["zone"].update(
-            version.row.zone
-            for key in each.keys(GroupKey)
-            for version in each.versions(key)
-            if version.row.zone is not None
-        )
-        names["peer"].update(
-            event.peer.rpartition(":")[0] or event.peer for event in each.events if event.peer
-        )
+    """Names that contain a text, ignoring case; those that begin with it come first.
+
+    The names in `dropped` are only in changes that the histories have dropped. `known_from` is the time from
+    which on every name is known, wall ms; None: from the first one on.
+    """
     wanted = text.casefold()
     found = []
-    for kind, of_kind in names.items():
-        hits = sorted(
-            (name for name in of_kind if wanted in name.casefold()),
-            key=lambda name: (not name.casefold().startswith(wanted), name),
-        )
-        found.append({"kind": kind, "total": len(hits), "names": hits[:NAMES_LIMIT]})
-    return {"kinds": found}
+    for kind in SearchKind:
+        shown = {name for each in histories for name in _names_of(each, kind)}
+        dropped = {name for each in histories for name in each.forgotten.names[kind]} - shown
+        found.append(_hits(kind, wanted, shown, dropped))
+    found.append(_hits("namesrv", wanted, {each.namesrv for each in histories}, set()))
+    known_from = [each.forgotten.names_from for each in histories if each.forgotten.names_from is not None]
+    return {"kinds": found, "known_from": max(known_from, default=None)}
+
+
+def _hits(kind: str, wanted: str, shown: set[str], dropped: set[str]) -> dict[str, Any]:
+    hits = sorted(
+        (name for names in (shown, dropped) for name in names if wanted in name.casefold()),
+        key=lambda name: (not name.casefold().startswith(wanted), name),
+    )
+    names = hits[:NAMES_LIMIT]
+    return {
+        "kind": kind,
+        "total": len(hits),
+        "names": names,
+        "dropped": [name for name in names if name in dropped],
+    }
+
+
+def _names_of(history: History, kind: SearchKind) -> Iterable[str]:
+    """The names of a kind in the rows and changes of a history."""
+    match kind:
+        case SearchKind.TOPIC:
+            return history.topics()
+        case SearchKind.BROKER:
+            return (key.broker_name for key in history.keys(GroupKey))
+        case SearchKind.ADDRESS:
+            return (key.broker_addr for key in history.keys(LiveKey))
+        case SearchKind.CLUSTER:
+            return (key.cluster for key in history.keys(LiveKey))
+        case SearchKind.ZONE:
+            groups = (each for key in history.keys(GroupKey) for each in history.versions(key))
+            return (each.row.zone for each in groups if each.row.zone is not None)
+        case SearchKind.PEER:
+            return (peer_host(event.peer) for event in history.events if event.peer)

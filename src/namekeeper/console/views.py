@@ -38,6 +38,7 @@ from namekeeper.console.tables import (
 )
 from namekeeper.drift.report import DriftReport, find_drift, report_values
 from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.history.forgotten import SearchKind
 from namekeeper.history.history import (
     NOT_OBSERVED,
     OBSERVED,
@@ -174,7 +175,7 @@ class ConsoleViews:
         return {
             "name": name,
             "is_there": is_there,
-            "near": "" if is_there else did_you_mean(name, names),
+            "near": "" if is_there else self._near(name, names, SearchKind.TOPIC),
             "routes": [
                 {
                     **value,
@@ -197,7 +198,7 @@ class ConsoleViews:
         return {
             "name": name,
             "is_there": bool(sessions),
-            "near": "" if sessions else did_you_mean(name, names),
+            "near": "" if sessions else self._near(name, names, SearchKind.BROKER, SearchKind.ADDRESS),
             "sessions": sessions[:ROWS_LIMIT],
             "session_count": len(sessions),
             "absences": broker_absences(sessions),
@@ -225,7 +226,7 @@ class ConsoleViews:
             explanations = explain(source.evidence(name, at), at)
         found = explanation_values(explanations)
         with self._histories.lock.to_look():
-            names = {topic for each in self._shown for topic in each.topics()}
+            names = self._dropped(SearchKind.TOPIC).union(*(each.topics() for each in self._shown))
             brokers = broker_words(self._shown)
         return {
             "name": name,
@@ -278,6 +279,15 @@ class ConsoleViews:
             yield self._open_source()
         finally:
             self._reading_places.release()
+
+    def _near(self, name: str, names: set[str], *kinds: SearchKind) -> str:
+        """The end of a message about an unknown name: it was there before, or similar names."""
+        dropped = set().union(*map(self._dropped, kinds))
+        return "; it was there before." if name in dropped else did_you_mean(name, names | dropped)
+
+    def _dropped(self, kind: SearchKind) -> set[str]:
+        """The names that only dropped changes have."""
+        return {name for each in self._shown for name in each.forgotten.names[kind]}
 
     @property
     def _shown(self) -> list[History]:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from namekeeper.history.rows import (
+    ABOUT_ROWS,
     IN_FILES,
     AnyKey,
     FilterKey,
@@ -30,7 +31,7 @@ from namekeeper.history.rows import (
     rows_in,
 )
 from namekeeper.history.timeline import PeriodState, StateTimeline
-from namekeeper.history.versions import ABOUT_ROWS, Versions
+from namekeeper.history.versions import Versions
 from namekeeper.journal.contract.record import (
     Access,
     BrokerGroup,
@@ -110,10 +111,7 @@ class History(Versions):
 
     def take(self, step: Step) -> None:
         """Follow one step."""
-        self.coverage.take(step)
-        self.times.note(step.ts)
-        self._number += 1
-        self.timeline.take(step, self._number)
+        self.pass_over(step)
         match step:
             case Seen():
                 self._see(step)
@@ -132,7 +130,8 @@ class History(Versions):
     def pass_over(self, step: Step) -> None:
         """Follow a step without its rows: only the coverage and the corrected times change."""
         self.coverage.take(step)
-        self.times.note(step.ts)
+        if self.times.note(step.ts):
+            self.forgotten.put_back(step.ts)
         self._number += 1
         self.timeline.take(step, self._number)
 
@@ -146,7 +145,7 @@ class History(Versions):
 
         Rows of the first complete checkpoint are no change.
         """
-        return [event for event in self.all_events if event.rows or event.what not in ABOUT_ROWS]
+        return [event for event in self.all_events if event.is_shown]
 
     def changes(self, begin_at: int = _ALWAYS, end_at: int = _NEVER) -> list[HistoryEvent]:
         """The events after `begin_at`, up to `end_at`, in order, with their rows about the name, sorted."""

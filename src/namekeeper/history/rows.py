@@ -28,6 +28,7 @@ from namekeeper.journal.contract.stated import RowPart, fields_of
 from namekeeper.journal.reading.coverage import EffectiveTime
 
 __all__ = [
+    "ABOUT_ROWS",
     "IN_FILES",
     "AnyKey",
     "FilterKey",
@@ -135,6 +136,10 @@ class What(StrEnum):
     """A checkpoint after a loss has other rows than there were before."""
 
 
+ABOUT_ROWS = frozenset({What.CHANGE, What.CORRECTED})
+"""Events that count only if they changed a row."""
+
+
 class RowChange(Struct, frozen=True):
     """A row before and after a change; None: there is none."""
 
@@ -166,6 +171,11 @@ class HistoryEvent(Struct):
         """Effective time, wall ms."""
         when = self.when
         return when.ms if isinstance(when, EffectiveTime) else when
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it changed a row, or is a start, a stop or a loss."""
+        return bool(self.rows) or self.what not in ABOUT_ROWS
 
 
 class ValidPeriod(Struct, Generic[R], frozen=True):

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from namekeeper.history.forgotten import Forgotten, SearchKind, names_in, zones_in
 from namekeeper.history.rows import (
+    ABOUT_ROWS,
     IN_FILES,
     AnyKey,
     GroupKey,
@@ -33,7 +35,7 @@ from namekeeper.history.rows import (
 from namekeeper.journal.contract.record import BrokerLive, BrokerNameRemovedRecord, Record
 from namekeeper.journal.reading.coverage import EffectiveTimes
 
-__all__ = ["ABOUT_ROWS", "Versions"]
+__all__ = ["Versions"]
 
 R = TypeVar("R", bound=Row)
 K = TypeVar("K", bound=AnyKey)
@@ -45,8 +47,6 @@ CHANGE_BYTES = 240
 EVENT_BYTES = 360
 KEPT_PARTS, ALL_PARTS = 7, 8
 """At the limit this share is kept, so that changes are dropped rarely, and many at once."""
-ABOUT_ROWS = frozenset({What.CHANGE, What.CORRECTED})
-"""Events that count only if they changed a row."""
 
 
 class _Kept(Struct, frozen=True):
@@ -78,6 +78,8 @@ class Versions:
         """The first complete checkpoint. It has no rows, because they are no change: see `rows_of`."""
         self.dropped: HistoryEvent | None = None
         """Stands for everything that was dropped; None while nothing was."""
+        self.forgotten = Forgotten()
+        """Times and names of what was dropped, if its limit leaves room for them."""
         self.marks: list[HistoryEvent] = []
         """Losses and stops, and the first checkpoint after each."""
         self.in_order: list[tuple[AnyKey, RowVersion[Any]]] = []
@@ -330,16 +332,21 @@ class Versions:
         del self.all_events[:count], self._kept[:count]
         self.marks = [mark for mark in self.marks if mark.number > last.number]
         self.in_order = [(key, version) for key, version in self.in_order if not _is_over(version, last.at)]
-        for key in keys:
-            self._drop_versions(key, self.dropped)
+        names = [name for key in keys for name in self._drop_versions(key, self.dropped)]
+        self.forgotten.take(gone, names)
 
-    def _drop_versions(self, key: AnyKey, dropped: HistoryEvent) -> None:
-        """Drop the versions of a row up to the last dropped change, and the row if it was gone then."""
+    def _drop_versions(self, key: AnyKey, dropped: HistoryEvent) -> Iterator[tuple[SearchKind, str]]:
+        """Drop the versions of a row up to the last dropped change, and the row if it was gone then.
+
+        Yields:
+            The names that no row has any more.
+        """
         versions = self._versions[type(key)].get(key)
         if versions is None:  # it went at the same instant, by an event that was not dropped before
             return
         until = dropped.at
         gone = sum(_is_over(each, until) for each in versions)
+        yield from zones_in(versions[:gone])
         del versions[:gone]
         if versions and versions[0].begun.number <= dropped.number:
             versions[0].begun = dropped
@@ -350,8 +357,10 @@ class Versions:
         self.size -= KEY_BYTES + _names_size(key)
         if isinstance(key, TopicKey | MappingKey):
             self._of_topic[key.topic].remove(key)
-            if not self._of_topic[key.topic]:
-                del self._of_topic[key.topic]
+            if self._of_topic[key.topic]:
+                return
+            del self._of_topic[key.topic]
+        yield from names_in(key)
 
 
 def _last_until(at: int, versions: Sequence[RowVersion[R]]) -> RowVersion[R] | None:

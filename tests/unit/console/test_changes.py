@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.console.changes import ChangeQuery, beside, change_rows
+from namekeeper.history.history import History
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import two_stories
 
@@ -64,10 +65,16 @@ def test_the_changes_beside_an_instant():
     first = story.registers()
     second = story.wiped()
     histories = [story.history()]
-    assert beside(histories, first) == {"before": story.journal.boots[0], "after": second}
-    assert beside(histories, second - 1) == {"before": first, "after": second}
-    assert beside(histories, second) == {"before": first, "after": None}
-    assert beside([], 5) == {"before": None, "after": None}
+    assert beside(histories, first) == {"before": story.journal.boots[0], "after": second, "known_from": None}
+    assert beside(histories, second - 1) == {"before": first, "after": second, "known_from": None}
+    assert beside(histories, second) == {"before": first, "after": None, "known_from": None}
+    assert beside([], 5) == {"before": None, "after": None, "known_from": None}
+
+
+def test_the_changes_beside_an_instant_are_known_from_the_latest_start_of_all_histories():
+    histories = [History("ns-1"), History("ns-2")]
+    histories[0].forgotten.times_from, histories[1].forgotten.times_from = 5, 7
+    assert beside(histories, 6)["known_from"] == 7
 
 
 def test_the_changes_of_a_topic_have_the_loss_and_the_return_of_its_master():

@@ -2,13 +2,15 @@
 
 import pytest
 
+from namekeeper.answers.source import JournalAnswers
 from namekeeper.console import earlier
 from namekeeper.console.earlier import EarlierParts
+from namekeeper.console.views import ConsoleViews
 from namekeeper.history.sources.journal import JournalSource
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
 from tests.unit.answers.story import Story
-from tests.unit.console.test_older import Console
+from tests.unit.console.test_older import CLOCK, Console
 
 HOUR = 3_600_000
 MUCH = 1 << 32
@@ -166,6 +168,25 @@ def test_a_life_that_does_not_fit_says_from_when_on_it_is_known(source):
     assert of_both[0] == of_both[1]
     assert len(of_both[0]) > 1
     assert found["not_read"] == []
+
+
+def test_a_name_that_only_dropped_changes_have_is_not_unknown(tmp_path):
+    story = Story()
+    story.registers("b-gone", "a9:1", topics=("Invoice",))
+    story.unregisters("a9:1")
+    for _ in range(20):
+        story.registers(topics=("Invoices",))
+        story.wiped()
+    folder = str(write_journal(tmp_path / "j", story.journal.lines()))
+    console = Console(JournalSource([FoundJournal(folder)]), memory=1)
+    for view, name in (("topic", "Invoice"), ("broker", "b-gone"), ("broker", "a9:1")):
+        found = console.ask(view, name=name)
+        assert (found["is_there"], found["near"]) == (False, "; it was there before.")
+        assert console.ask(view, name=name, older=1)["is_there"]
+    assert "Invoice" in console.ask("topic", name="Invoicess")["near"].replace("Invoices", "")
+    views = ConsoleViews(console.histories, lambda: JournalAnswers([folder]), CLOCK)
+    assert views.why({"name": "Invoice"})["near"] == ""
+    assert "Invoices" in views.why({"name": "Invoicess"})["near"]
 
 
 def test_nothing_is_read_while_nothing_was_dropped(source):

@@ -195,6 +195,30 @@ def names_of(console: Console, rng: random.Random) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("past", ["journal", "warehouse"], indirect=True)
+def test_the_search_and_the_changes_beside_an_instant_are_those_of_a_memory_without_a_limit(
+    whole: Console, past: HistorySource
+):
+    console = Console(past, memory=1)
+    times = sorted({event.at for each in whole.histories.followed for event in each.history.events})
+    assert sum(at < console.histories.followed[0].history.dropped_until for at in times) > 10
+    for at in {
+        each + more for each in (times[0], *random.Random(SEED).sample(times, 40)) for more in (-1, 0, 1)
+    }:
+        assert console.ask("beside", at=at) == whole.ask("beside", at=at)
+    dropped = 0
+    for text in ("", "a", "1", "T"):
+        found, wanted = (each.ask("search", q=text) for each in (console, whole))
+        assert found["known_from"] is None
+        dropped += sum(len(each.pop("dropped")) for each in found["kinds"])
+        for each in wanted["kinds"]:
+            assert each.pop("dropped") == []
+        assert found == wanted
+    assert dropped > 3
+    console.ask("beside", at=times[0])
+    assert all(not each.kept for each in console.parts), "nothing is read again for them"
+
+
+@pytest.mark.parametrize("past", ["journal", "warehouse"], indirect=True)
 def test_the_life_of_a_topic_or_a_broker_is_that_of_a_memory_without_a_limit(
     whole: Console, past: HistorySource
 ):

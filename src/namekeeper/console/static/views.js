@@ -28,6 +28,7 @@ const present = (overview) => (overview.namesrvs.some((row) => row.is_running) ?
 // The slider over all that is known, beneath what is known, or beneath the lanes of one topic.
 export const Slider = ({ overview, title = "What is known of each name server", lanes = namesrvLanes(overview) }) => {
   const page = useContext(Page);
+  const [unsure, setUnsure] = useState({});
   const { first, last, now } = overview;
   if (first === null) return null;
   const at = fromAddress(page.params.at);
@@ -36,6 +37,8 @@ export const Slider = ({ overview, title = "What is known of each name server", 
   const step = (direction) => async () => {
     const found = await page.beside(value);
     const to = direction < 0 ? found.before : found.after;
+    const begin = direction < 0 ? to || 0 : value;
+    setUnsure(found.known_from !== null && begin < found.known_from ? { at: to || value, from: found.known_from } : {});
     if (to !== null) page.change({ at: to });
   };
   return h("section", { class: "instant", "aria-label": "Instant" },
@@ -53,7 +56,9 @@ export const Slider = ({ overview, title = "What is known of each name server", 
           type: "datetime-local", step: "0.001", value: toField(at === null ? value : at), id: "instant", "aria-label": "Go to an instant",
           onChange: (event) => { const ms = fromField(event.target.value); if (!Number.isNaN(ms)) page.change({ at: ms }); },
         }),
-        at !== null && at > now ? h("span", { class: "wrong" }, "this is in the future: nothing is known of it") : null)));
+        at !== null && at > now ? h("span", { class: "wrong" }, "this is in the future: nothing is known of it") : null),
+      unsure.at === value ? h(Notice, null, "The buttons know all changes from ", h(Time, { ms: unsure.from, plain: true }), ` on. ${NO_ROOM} `,
+        h(Link, { to: { view: "changes", to: unsure.at } }, "Older changes")) : null));
 };
 
 export const Instant = ({ overview, version }) => h("div", null,
@@ -108,6 +113,8 @@ const OlderChanges = ({ value, limit }) => {
       h("span", null, value.has_more ? "These are the first ones." : ["From ", h(Time, { ms: value.known_from, plain: true }), " on; older ones are read from the journal."]),
       h("button", { type: "button", onClick: () => page.change({ to, limit: undefined }) }, "Older"))];
 };
+
+const NO_ROOM = "What is older needs more memory (consoleHistoryBytes, --history-bytes).";
 
 const NotRead = ({ namesrv }) => h(Notice, null,
   `${printable(namesrv)}: its older changes are not shown. They need more memory than is left for them (consoleHistoryBytes, --history-bytes), or its journal does not have them any more.`);
@@ -188,7 +195,8 @@ export const Audit = () => {
 };
 
 const Missing = ({ value, what }) => h(Notice, null,
-  `There is no record of ${what} ${printable(value.name)}${value.near || ". Is it spelled as the brokers spell it?"}`);
+  `There is no record of ${what} ${printable(value.name)}`, value.known_from ? [" from ", h(Time, { ms: value.known_from, plain: true }), " on"] : "",
+  value.near || ". Is it spelled as the brokers spell it?");
 
 const RouteTable = ({ route }) => {
   if (route.knowledge !== "known") return h(Notice, null, `${printable(route.namesrv)}: ${route.knowledge_text}`);
@@ -424,19 +432,19 @@ const PLACES = {
   namesrv: (name) => ({ view: "changes", namesrv: name }),
 };
 
-export const Search = ({ overview, version }) => {
+export const Search = ({ version }) => {
   const page = useContext(Page);
   const { value, problem, isOld } = useAnswer("search", { q: page.params.q }, version);
   if (!page.params.q) return h("p", { class: "soft" }, "Type a part of a name above.");
-  const link = (kind, name) => (PLACES[kind] ? h(Link, { to: PLACES[kind](name) }, h(Name, { text: name }))
-    : kind === "topic" ? h(TopicLink, { name }) : h(BrokerLink, { name }));
-  const dropped = overview.namesrvs.map((row) => row.dropped_until).filter((ms) => ms !== null);
+  const place = (kind, name, older) => (PLACES[kind] ? PLACES[kind](name) : { view: kind === "topic" ? "topic" : "broker", name, older });
   const isEmpty = value && value.kinds.every((each) => each.total === 0);
+  const from = value && value.known_from;
   return h("div", { "aria-busy": String(isOld) }, h("h2", { id: "search-results" }, "Found"), h(Wrong, { problem }),
-    isEmpty ? h(Notice, null, dropped.length ? ["Nothing that was there from ", h(Time, { ms: Math.max(...dropped), plain: true }), ` on has ${printable(page.params.q)} in its name.`]
-      : `Nothing that was ever there has ${printable(page.params.q)} in its name.`) : null,
+    isEmpty ? h(Notice, null, "Nothing that was ", from === null ? "ever there" : ["there from ", h(Time, { ms: from, plain: true }), " on"], ` has ${printable(page.params.q)} in its name. ${from === null ? "" : NO_ROOM}`) : null,
     value ? value.kinds.filter((each) => each.total).map((each) => h("section", { key: each.kind },
       h("h3", null, `${KINDS[each.kind]}: ${each.total.toLocaleString("en")}`),
-      h("ul", { class: "found" }, each.names.map((name) => h("li", { key: name }, link(each.kind, name)))),
-      each.total > each.names.length ? h("p", { class: "soft" }, "… type more of the name to see the others.") : null)) : null);
+      h("ul", { class: "found" }, each.names.map((name) => h("li", { key: name },
+        h(Link, { to: place(each.kind, name, each.dropped.includes(name) ? 1 : undefined) }, h(Name, { text: name }))))),
+      each.total > each.names.length ? h("p", { class: "soft" }, "… type more of the name to see the others.") : null)) : null,
+    value && !isEmpty && from !== null ? h("p", { class: "soft" }, "The search knows all names from ", h(Time, { ms: from, plain: true }), ` on. ${NO_ROOM}`) : null);
 };
