@@ -333,6 +333,6 @@ CONSOLE_MUTANTS = (
         "        yield from zones_in(versions[:gone])\n",
         "",
         "the search finds zones of dropped changes",
-        ("console/test_older.py",),
+        ("history/test_forgotten.py",),
     ),
 )

@@ -16,6 +16,7 @@ from namekeeper.journal.reading.history import steps
 from tests.property.histories import random_history
 from tests.support.journal.folder import read_records
 from tests.support.journal.history import history_of
+from tests.unit.answers.story import Story
 
 MUCH = 1 << 32
 
@@ -63,6 +64,23 @@ def test_with_a_limit_it_says_from_when_on_it_has_every_time(chance, room):
     }
 
 
+def test_names_of_every_kind_are_kept():
+    """Also a zone that a broker left while it stayed."""
+    story = Story()
+    story.registers("moves", "a1:1", zone="zone-1")
+    story.registers("moves", "a1:1", zone="zone-2")
+    story.registers("leaves", "a9:1", ("Gone",), cluster="c-gone", zone="zone-3")
+    story.unregisters("a9:1")
+    for _ in range(20):
+        story.wiped("moves")
+        story.registers("moves", "a1:1", zone="zone-2")
+    names = limited(story.journal, 1, MUCH).forgotten.names
+    assert {kind: set(names[kind]) for kind in SearchKind if kind is not SearchKind.PEER} == {
+        "topic": {"Gone"}, "broker": {"leaves"}, "address": {"a9:1"}, "cluster": {"c-gone"}, "zone": {"zone-1", "zone-3"},
+    }  # fmt: skip
+    assert list(names[SearchKind.PEER])
+
+
 def test_without_room_it_knows_nothing_and_says_so():
     forgotten = Forgotten()
     forgotten.take([changed(5), changed(7, "10.0.0.1:5")], [(SearchKind.TOPIC, "T")])
@@ -106,7 +124,7 @@ def fill(forgotten: Forgotten, number: int) -> None:
         )
 
 
-@pytest.mark.parametrize("limit_bytes", [1 << 18, 1 << 20])
+@pytest.mark.parametrize("limit_bytes", [1 << 16, 1 << 18])
 def test_its_memory_is_bounded(limit_bytes):
     """Who registers ever new topics gets no more memory."""
     forgotten = Forgotten(limit_bytes)
