@@ -117,7 +117,7 @@ class Tracking(Struct):
         """The incident of now for each one of before, and those that are new."""
         of_key: dict[Key, list[SeenIncident]] = defaultdict(list)
         for each in sorted(seen.incidents, key=_began):
-            if seen.looks_at(each.incident.from_ts):
+            if seen.looks_at(each.incident.from_ts) and not _was_always_so(each):
                 found = each.incident
                 of_key[_key(found.kind, found.cluster, found.subject, found.cause)].append(each)
         earlier = [each for each in self.incidents.values() if seen.looks_at(each.facts.from_ts)]
@@ -189,6 +189,11 @@ def _key(kind: IncidentKind, cluster: str | None, subject: str, cause: str | Non
     elif kind in _OF_CAUSE:
         other = cause or ""
     return _FAMILY.get(kind, kind), (cluster or "")[:NAME_CHARACTERS], other[:NAME_CHARACTERS]
+
+
+def _was_always_so(found: SeenIncident) -> bool:
+    """Whether topics could never be written to: each broker of RocketMQ 5 has a system topic of this kind."""
+    return found.incident.kind is IncidentKind.TOPIC_UNWRITABLE and found.incident.cause is None
 
 
 def _began(found: SeenIncident) -> int:

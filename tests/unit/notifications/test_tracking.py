@@ -81,6 +81,14 @@ def test_an_incident_of_which_the_history_was_dropped_stays_as_it_is():
     assert states(tracking) == [("broker-a", START + 2 * MINUTE)]
 
 
+def test_topics_that_could_never_be_written_to_are_no_incident():
+    """Each broker of RocketMQ 5 registers such a system topic, and it stays so."""
+    kind = {"kind": IncidentKind.TOPIC_UNWRITABLE, "topics": 1}
+    never = found("rmq_sys_SYNC_BROKER_MEMBER_broker-a", START, cause=None, **kind)
+    lost = found("orders", START, cause="register_broker", **kind)
+    assert states(tracked(never, lost)) == [("orders", None)]
+
+
 def test_name_servers_that_restart_twice_in_a_moment_have_two_incidents():
     down = {"kind": IncidentKind.NAME_SERVER_DOWN, "cluster": None}
     first, second = found("ns1", START, START + SECOND, **down), found("ns1", START + 2 * SECOND, **down)
