@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.tls_pieces import TlsPieces
 from namekeeper.remoting.tls_settings import TlsMode
 from namekeeper.route.channel import Channel
 
@@ -188,7 +190,7 @@ class Handshakes:
         try:
             # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: self._connection(self._channel(sniffer)),
+                partial(self._protocol, sniffer, is_tls=is_tls),
                 sniffer.sock,
                 ssl=context,
                 ssl_handshake_timeout=seconds if is_tls else None,
@@ -197,6 +199,10 @@ class Handshakes:
         except OSError as error:  # a failed handshake, or a peer that left
             self._context.counters.tls_failures += is_tls
             self._log_limit.log(logging.INFO, "no connection with %s: %s", sniffer.peer, error)
+
+    def _protocol(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> asyncio.Protocol:
+        connection = self._connection(self._channel(sniffer))
+        return TlsPieces(connection) if is_tls else connection
 
     async def _tls_context(self, sniffer: ProtocolSniffer) -> ssl.SSLContext | None:
         try:

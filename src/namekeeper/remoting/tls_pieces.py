@@ -1,0 +1,140 @@
+"""Writes answers over TLS in pieces, each when the peer has read most of what came before.
+
+A TLS transport encrypts at once whatever it is given, into a buffer that never shrinks. A list of 10 MB would
+take 14 MB until the end of the connection, and a peer can ask for it over any number of connections.
+"""
+
+import asyncio
+from collections import deque
+from typing import cast
+
+__all__ = ["PIECE_BYTES", "TlsPieces"]
+
+PIECE_BYTES = 64 * 1024
+"""Most bytes of an answer that the TLS transport gets at once, beyond its high water mark."""
+
+
+class TlsPieces(asyncio.Transport, asyncio.Protocol):
+    """Stands between a protocol and its TLS transport: to each of them it is the other.
+
+    Args:
+        protocol: reads and writes plain bytes.
+    """
+
+    __slots__ = (
+        "_is_closing",
+        "_is_slow",
+        "_is_told",
+        "_protocol",
+        "_transport",
+        "_waiting",
+        "_waiting_bytes",
+    )
+
+    def __init__(self, protocol: asyncio.Protocol) -> None:
+        super().__init__()
+        self._protocol = protocol
+        self._transport: asyncio.Transport
+        self._is_slow = False
+        """Whether the transport has more than its high water mark."""
+        self._is_told = False
+        """Whether the protocol knows that the peer is slow."""
+        self._is_closing = False
+        self._waiting: deque[memoryview] = deque()
+        self._waiting_bytes = 0
+
+    # Called by the transport.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        self._protocol.connection_made(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass bytes on."""
+        self._protocol.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Pass the end on."""
+        return self._protocol.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Drop the pieces that wait."""
+        self._drop()
+        self._protocol.connection_lost(exc)
+        del self._protocol  # it refers to this object: memory returns without the collector
+
+    def pause_writing(self) -> None:
+        """Keep further pieces here."""
+        self._is_slow = True
+        if not self._is_told:
+            self._is_told = True
+            self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Write pieces that wait; when none is left, the protocol goes on."""
+        self._is_slow = False
+        self._write_on()
+        if not self._is_slow and self._is_told:
+            self._is_told = False
+            self._protocol.resume_writing()
+
+    # Called by the protocol.
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write, or keep what has to wait."""
+        if not self._is_slow and len(data) <= PIECE_BYTES:
+            self._transport.write(data)
+            return
+        self._waiting.append(memoryview(data))
+        self._waiting_bytes += len(data)
+        self._write_on()
+
+    def close(self) -> None:
+        """Close after the pieces that wait have gone out."""
+        self._is_closing = True
+        self._write_on()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._drop()
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether it closes or is closed."""
+        return self._is_closing or self._transport.is_closing()
+
+    def get_write_buffer_size(self) -> int:
+        """Bytes that the peer has not read, beyond the kernel's buffers."""
+        return self._waiting_bytes + self._transport.get_write_buffer_size()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Set the water marks of the transport, in bytes."""
+        self._transport.set_write_buffer_limits(high, low)
+
+    def pause_reading(self) -> None:
+        """Read nothing from the peer."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read from the peer again."""
+        self._transport.resume_reading()
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        """Return information of the transport about the connection."""
+        return self._transport.get_extra_info(name, default)
+
+    def _write_on(self) -> None:
+        while self._waiting and not self._is_slow:
+            piece = self._waiting.popleft()
+            if len(piece) > PIECE_BYTES:
+                self._waiting.appendleft(piece[PIECE_BYTES:])
+                piece = piece[:PIECE_BYTES]
+            self._waiting_bytes -= len(piece)
+            self._transport.write(piece)
+        if self._is_closing and not self._waiting:
+            self._transport.close()
+
+    def _drop(self) -> None:
+        self._waiting.clear()
+        self._waiting_bytes = 0
