@@ -95,6 +95,7 @@ FRAGMENTS = {
     "journal/reading/block_check.py": "believes no summary of a block, as every other reader does; `verify` lists what is wrong",
     "journal/reading/intact_records.py": "refuses what every other reader passes over; the caller keeps the rows",
     "journal/reading/last_heard.py": "follows the times of heartbeats; the caller keeps the rows",
+    "remoting/tls_turns.py": "counts, without sockets or tasks; the handshake has both",
     "broker/system_topics.py": "data: the topics of each release of RocketMQ; the registrar knows no release",
     "cli/main.py": "the entry point of the scripts; it imports nothing but the command that was asked for",
     "journal/contract/narrow.py": "cuts bytes before they are decoded; the decoder knows no bytes",

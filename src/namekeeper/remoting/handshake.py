@@ -1,14 +1,14 @@
 """From an accepted socket to a connection: the peer, whether it speaks TLS, and whether that is allowed."""
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import socket
 import ssl
-from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Generic, TypeVar
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,66 +21,18 @@ from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_pieces import TlsPieces
 from namekeeper.remoting.tls_settings import TlsMode
+from namekeeper.remoting.tls_turns import HURRIED_SECONDS, TlsTurns
 from namekeeper.route.channel import Channel
 
-__all__ = ["MAX_HANDSHAKES", "Handshakes", "TlsTurns", "TransportSecurity"]
+__all__ = ["Handshakes", "TransportSecurity"]
 
 HANDSHAKE_SECONDS = 10.0
 """For TLS; a peer on a slow link needs two round trips."""
-HURRIED_SECONDS = 2.0
-"""Time limit of a handshake while other connections of its host wait."""
+HURRY_LOOK_SECONDS = 0.25
+"""Interval at which the server looks for handshakes whose time is over because others wait."""
 TLS_GOODBYE_SECONDS = 2.0
 
 _log = logging.getLogger("namekeeper.remoting")
-
-
-MAX_HANDSHAKES = 64
-"""Handshakes of one host at once: about 50 ms of the loop if all are at the same point."""
-
-T = TypeVar("T")
-
-
-class TlsTurns(Generic[T]):
-    """Limits the TLS handshakes of one host that are under way; its other ones wait in arrival order.
-
-    A handshake takes the loop up to a millisecond, and about 70 KiB until it is over. A client's first
-    message costs its sender nothing, so thousands of connections could send theirs at once.
-    """
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._under_way: dict[str, int] = {}
-        self._waiting: dict[str, deque[T]] = {}
-
-    def begin(self, host: str, newcomer: T) -> bool:
-        """Return whether a newcomer may start; if not, it waits."""
-        count = self._under_way.get(host, 0)
-        if count >= MAX_HANDSHAKES:
-            self._waiting.setdefault(host, deque()).append(newcomer)
-            return False
-        self._under_way[host] = count + 1
-        return True
-
-    def end(self, host: str) -> T | None:
-        """Note the end of a handshake; return the newcomer that may start now, if one waits."""
-        waiting = self._waiting.get(host)
-        if waiting:
-            first = waiting.popleft()
-            if not waiting:
-                del self._waiting[host]
-            return first
-        self._under_way[host] -= 1
-        if not self._under_way[host]:
-            del self._under_way[host]
-        return None
-
-    def is_crowded(self, host: str) -> bool:
-        """Whether a newcomer of this host waits."""
-        return host in self._waiting
-
-    def forget_waiting(self) -> None:
-        """Forget the waiting newcomers: the server closes."""
-        self._waiting.clear()
 
 
 class TransportSecurity(Struct, frozen=True, kw_only=True):
@@ -90,6 +42,15 @@ class TransportSecurity(Struct, frozen=True, kw_only=True):
     """None turns TLS connections away."""
     trusted_proxies: Collection[IpNetwork] = ()
     """From these networks, a PROXY header counts as the peer's address."""
+
+
+class _Connecting(NamedTuple):
+    """A socket whose transport is being made."""
+
+    sniffer: ProtocolSniffer
+    is_tls: bool
+    began: float
+    """On the clock of the loop."""
 
 
 class Handshakes:
@@ -108,9 +69,9 @@ class Handshakes:
         self._trusted = security.trusted_proxies
         self._channel_ids = itertools.count(1)
         self._sniffers: set[ProtocolSniffer] = set()
-        self._connecting: dict[asyncio.Task[None], bool] = {}
-        """Sockets whose transport is being made, and whether by TLS."""
+        self._connecting: dict[asyncio.Task[None], _Connecting] = {}
         self._tls_turns: TlsTurns[ProtocolSniffer] = TlsTurns()
+        self._hurry_timer: asyncio.TimerHandle | None = None
         self._log_limit = LogLimit(_log)
 
     def __len__(self) -> int:
@@ -139,11 +100,13 @@ class Handshakes:
         connection.
         """
         self._tls_turns.forget_waiting()
+        if self._hurry_timer is not None:
+            self._hurry_timer.cancel()
         for sniffer in self._sniffers:
             sniffer.cancel()
         self._sniffers.clear()
-        for task, is_tls in self._connecting.items():
-            if is_tls:
+        for task, connecting in self._connecting.items():
+            if connecting.is_tls:
                 task.cancel()
         await asyncio.gather(*self._connecting, return_exceptions=True)
 
@@ -162,23 +125,41 @@ class Handshakes:
             self._reject(sniffer, "it doesn't speak TLS, and tls.server.mode is enforcing")
         elif not is_tls or self._tls_turns.begin(self._host(sniffer), sniffer):
             self._go_on(sniffer, is_tls=is_tls)
+        else:
+            self._hurry_later()
 
     def _go_on(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
         self._sniffers.discard(sniffer)
         task = asyncio.create_task(self._connect(sniffer, is_tls=is_tls))
-        self._connecting[task] = is_tls
+        self._connecting[task] = _Connecting(sniffer, is_tls, asyncio.get_running_loop().time())
         task.add_done_callback(self._connecting.pop)
         if is_tls:
             task.add_done_callback(lambda _: self._end_turn(sniffer))
 
     def _end_turn(self, ended: ProtocolSniffer) -> None:
-        """Let the next open socket of its host start its handshake, if one waits."""
-        host = self._host(ended)
-        following = self._tls_turns.end(host)
-        while following is not None and following not in self._sniffers:
-            following = self._tls_turns.end(host)
-        if following is not None:
-            self._go_on(following, is_tls=True)
+        """Let open sockets that wait start their handshakes."""
+        self._tls_turns.end(self._host(ended))
+        while (following := self._tls_turns.next()) is not None:
+            if following in self._sniffers:
+                self._go_on(following, is_tls=True)
+            else:
+                self._tls_turns.end(self._host(following))
+
+    def _hurry_later(self) -> None:
+        if self._hurry_timer is None:
+            self._hurry_timer = asyncio.get_running_loop().call_later(HURRY_LOOK_SECONDS, self._hurry)
+
+    def _hurry(self) -> None:
+        """End handshakes that have had their time while others wait."""
+        self._hurry_timer = None
+        latest = asyncio.get_running_loop().time() - HURRIED_SECONDS
+        for sniffer, is_tls, began in self._connecting.values():
+            if is_tls and began <= latest and self._tls_turns.is_crowded(self._host(sniffer)):
+                # Unlike a cancelled task, this also ends a connection whose handshake is over meanwhile.
+                with contextlib.suppress(OSError):
+                    sniffer.sock.shutdown(socket.SHUT_RDWR)
+        if self._tls_turns.has_waiting:
+            self._hurry_later()
 
     async def _connect(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
         context = await self._tls_context(sniffer) if is_tls else None
@@ -186,14 +167,13 @@ class Handshakes:
             self._context.counters.tls_failures += 1
             self._reject(sniffer, "it speaks TLS, and no TLS context could be built")
             return
-        seconds = HURRIED_SECONDS if self._tls_turns.is_crowded(self._host(sniffer)) else HANDSHAKE_SECONDS
         try:
             # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(
                 partial(self._protocol, sniffer, is_tls=is_tls),
                 sniffer.sock,
                 ssl=context,
-                ssl_handshake_timeout=seconds if is_tls else None,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if is_tls else None,
                 ssl_shutdown_timeout=TLS_GOODBYE_SECONDS if is_tls else None,
             )
         except OSError as error:  # a failed handshake, or a peer that left

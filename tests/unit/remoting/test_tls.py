@@ -9,7 +9,7 @@ import pytest
 
 from namekeeper.common.networks import parse_network
 from namekeeper.errors import ConfigError
-from namekeeper.remoting import handshake
+from namekeeper.remoting import handshake, tls_turns
 from namekeeper.remoting import tls as module
 from namekeeper.remoting.handshake import TransportSecurity
 from namekeeper.remoting.listening import ListenOptions
@@ -115,7 +115,7 @@ CLIENT_HELLO_BEGIN = b"\x16\x03\x01\x01\x00"
 
 @both_loops
 async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monkeypatch):
-    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(tls_turns, "MAX_OF_HOST", 1)
     monkeypatch.setattr(handshake, "HURRIED_SECONDS", 0.05)
     async with serving() as server:
         assert await answers(server, trusting())  # the certificate is there
@@ -132,7 +132,7 @@ async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monke
                 await eventually(lambda: server.read_counters().connections_in_handshake == 4)
                 assert await answers(server, None)
                 assert len(server._handshakes._connecting) == 1
-                first.writer.close()
+                assert await first.is_closed_by_server()
                 assert await second.is_closed_by_server()
                 assert await third.is_closed_by_server()
                 assert await waits
@@ -143,7 +143,7 @@ async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monke
     ("trusted", "under_way", "waiting"), [((LOCAL,), 2, {"203.0.113.7": 1}), ((), 1, {LOCAL: 2})]
 )
 async def test_hosts_behind_a_trusted_proxy_take_turns_apart(monkeypatch, trusted, under_way, waiting):
-    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(tls_turns, "MAX_OF_HOST", 1)
     async with serving(trusted=trusted) as server, contextlib.AsyncExitStack() as peers:
         assert await answers(server, trusting())  # the certificate is there
         for host in (b"203.0.113.7", b"203.0.113.7", b"203.0.113.8"):
@@ -157,8 +157,27 @@ async def test_hosts_behind_a_trusted_proxy_take_turns_apart(monkeypatch, truste
 
 
 @both_loops
+async def test_hosts_together_have_a_limit_and_a_new_host_soon_has_its_turn(monkeypatch):
+    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(handshake, "HURRIED_SECONDS", 0.05)
+    async with serving(trusted=(LOCAL,)) as server, contextlib.AsyncExitStack() as peers:
+        assert await answers(server, trusting())  # the certificate is there
+        monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 1000.0)
+        strangers = []
+        for number in range(4):
+            peer = await peers.enter_async_context(connect(server.addresses[0]))
+            await peer.send(b"PROXY TCP4 203.0.113.%d 192.0.2.1 4321 9876\r\n" % number + CLIENT_HELLO_BEGIN)
+            strangers.append(peer)
+            assert len(server._handshakes._connecting) <= 2
+        assert await answers(server, trusting())
+        for peer in strangers[:3]:
+            assert await peer.is_closed_by_server()
+        assert not server._handshakes._tls_turns.has_waiting
+
+
+@both_loops
 async def test_a_server_closes_while_newcomers_wait_for_their_handshake(monkeypatch):
-    monkeypatch.setattr(handshake, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(tls_turns, "MAX_OF_HOST", 1)
     async with serving() as server:
         async with connect(server.addresses[0]) as first, connect(server.addresses[0]) as second:
             await first.send(CLIENT_HELLO_BEGIN)
