@@ -8,7 +8,7 @@ import shutil
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +17,9 @@ from namekeeper.pipeline.files.file import File, Versioned, read_limited
 __all__ = ["LocalFolder"]
 
 _CHUNK = 1 << 20
+DEPTH_LIMIT = 12
+"""Folders in each other that are listed. A warehouse has 4. A path of 12 long names is shorter than the 4,096
+bytes that the system takes."""
 
 
 class LocalFolder:
@@ -32,7 +35,7 @@ class LocalFolder:
 
     def files(self, path: str = "", *, quick: bool = False) -> Iterator[File]:
         """Every file below `path`; if quick, without size and time."""
-        yield from self._below(self._absolute(path), f"{path}/" if path else "", quick=quick)
+        yield from _below(self._absolute(path), f"{path}/" if path else "", quick=quick)
 
     def size(self, path: str) -> int:
         """Bytes of a file; 0 if it is not there."""
@@ -100,8 +103,12 @@ class LocalFolder:
         """Write the bytes of a stream to a file."""
         target = Path(self._absolute(path))
         temporary = self._written(path, source)
-        size = temporary.stat().st_size
-        temporary.replace(target)
+        try:
+            size = temporary.stat().st_size
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         _sync_folder(target.parent)
         return size
 
@@ -135,24 +142,44 @@ class LocalFolder:
             raise
         return temporary
 
-    def _below(self, absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
+
+def _below(absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
+    """Regular files below a folder, and links to them.
+
+    Others may write to it. A link from a folder to one above it, or folders without end in each other, must
+    not make the listing endless. A pipe that looks like a segment must not block its reader.
+    """
+    seen: set[tuple[int, int]] = set()
+    folders = [(absolute, prefix, 0)]
+    while folders:
+        where, above, depth = folders.pop()
         try:
-            entries = os.scandir(absolute)
+            found = os.stat(where)  # noqa: PTH116 - as scandir
+            if (found.st_dev, found.st_ino) in seen:
+                continue
+            seen.add((found.st_dev, found.st_ino))
+            entries = os.scandir(where)
         except FileNotFoundError:
-            return
+            continue
         with entries:
             for entry in entries:
-                if entry.is_dir():
-                    yield from self._below(entry.path, f"{prefix}{entry.name}/", quick=quick)
-                    continue
-                if quick:
-                    yield File(prefix + entry.name)
-                    continue
                 try:
-                    found = entry.stat()
-                except FileNotFoundError:
-                    continue  # deleted meanwhile
-                yield File(prefix + entry.name, found.st_size, int(found.st_mtime * 1_000))
+                    is_folder, is_file = entry.is_dir(), entry.is_file()
+                except OSError:  # a link to itself, or to what this user may not see
+                    continue
+                if is_folder and depth < DEPTH_LIMIT:
+                    folders.append((entry.path, f"{above}{entry.name}/", depth + 1))
+                elif is_file:
+                    yield from _listed(entry, above, quick=quick)
+
+
+def _listed(entry: os.DirEntry[str], above: str, *, quick: bool) -> Iterator[File]:
+    if quick:
+        yield File(above + entry.name)
+        return
+    with suppress(FileNotFoundError):  # deleted meanwhile
+        found = entry.stat()
+        yield File(above + entry.name, found.st_size, int(found.st_mtime * 1_000))
 
 
 @contextmanager

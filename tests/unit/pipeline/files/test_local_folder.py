@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.files.local_folder import DEPTH_LIMIT, LocalFolder
 
 
 def test_files_that_vanish_while_they_are_listed_are_left_out(tmp_path, monkeypatch):
@@ -70,3 +70,50 @@ def test_a_file_that_never_ends_is_not_read(tmp_path):
     os.truncate(tmp_path / "ledger", 1 << 40)
     with pytest.raises(OSError, match="it has more than 268435456 bytes"):
         LocalFolder(str(tmp_path)).read("ledger")
+
+
+def test_links_to_folders_above_are_listed_once(tmp_path):
+    """Two of them would be 2^40 paths."""
+    (tmp_path / "inner").mkdir()
+    for name in ("a", "b", "inner/c"):
+        (tmp_path / name).symlink_to(tmp_path)
+    (tmp_path / "inner" / "file").touch()
+    assert [file.path for file in LocalFolder(str(tmp_path)).files(quick=True)] == ["inner/file"]
+
+
+def test_a_linked_folder_and_a_linked_file_are_listed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").touch()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "folder").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "here" / "link").symlink_to(tmp_path / "elsewhere" / "file")
+    listed = LocalFolder(str(tmp_path / "here")).files(quick=True)
+    assert sorted(file.path for file in listed) == ["folder/file", "link"]
+
+
+def test_folders_without_end_in_each_other_are_listed_to_a_depth(tmp_path):
+    deep = tmp_path
+    for level in range(DEPTH_LIMIT + 3):
+        (deep / f"file{level}").touch()
+        deep /= "folder"
+        deep.mkdir()
+    assert len([*LocalFolder(str(tmp_path)).files()]) == DEPTH_LIMIT + 1
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_what_is_no_file_is_not_listed(tmp_path, is_quick):
+    """Spark would open a pipe, and wait."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "itself").symlink_to("itself")
+    (tmp_path / "file").touch()
+    assert [file.path for file in LocalFolder(str(tmp_path)).files(quick=is_quick)] == ["file"]
+
+
+def test_a_file_that_cannot_be_put_in_its_place_leaves_nothing(tmp_path):
+    """A copy that is tried again every hour would fill the disk."""
+    (tmp_path / "x").mkdir()
+    with pytest.raises(IsADirectoryError):
+        LocalFolder(str(tmp_path)).put("x", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
