@@ -56,6 +56,7 @@ class DuckTables:
         self._reader = reader
         self.report_time_zone = reader.report_time_zone
         self._connection = duckdb.connect(config=_SETTINGS)
+        self._is_locked = False
         self._shown: set[str] = set()
         for macro in MACROS:
             self._connection.execute(f"CREATE MACRO {macro}")
@@ -113,7 +114,23 @@ class DuckTables:
             )
         with self._errors_of_reading():
             self._show_all([*GOLD, *FACTS])
+        self._lock()
+
+    def _lock(self) -> None:
+        """Let queries read the files of the warehouse only, and nothing write.
+
+        A SELECT can call functions that read any file, write logs, or look into variables of this process.
+        """
+        if self._is_locked:
+            return
+        folder = self._reader.folder
+        allowed = [f"{folder.path}/"] if isinstance(folder, LocalFolder) else []
         self._connection.execute(f"SET TimeZone = '{self.report_time_zone}'")
+        self._connection.execute(f"SET allowed_directories = {_list_of(allowed)}")
+        for setting in ("enable_external_access", "python_enable_replacements"):
+            self._connection.execute(f"SET {setting} = false")
+        self._connection.execute("SET lock_configuration = true")
+        self._is_locked = True
 
     def columns(self, name: str, args: Mapping[str, Any]) -> list[str]:
         """The columns of what a query gives."""
@@ -146,7 +163,11 @@ class DuckTables:
         folder = self._reader.folder
         paths = [f"{folder.path}/{path}" for path in self._reader.paths(table)]
         if not paths:
-            self._connection.execute(f'CREATE TABLE "{table.name}" ({duck_ddl(table.ddl)})')
+            # No base table: a query could insert rows, which the next one would see.
+            columns = ", ".join(
+                f'CAST(NULL AS {duck_ddl(column.type)}) AS "{column.name}"' for column in table.columns
+            )
+            self._connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {columns} WHERE false')
         elif isinstance(folder, LocalFolder):
             listed = ", ".join(f"'{_literal(path)}'" for path in paths)
             self._show_columns(
@@ -179,6 +200,11 @@ def _errors_of_query() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         raise QueryError(str(error).strip()) from error
+
+
+def _list_of(texts: Sequence[str]) -> str:
+    quoted = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+    return f"[{quoted}]"
 
 
 def _literal(path: str) -> str:

@@ -129,6 +129,46 @@ def test_only_one_query_that_reads_is_run(warehouse: str, query: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "FROM read_text('{path}')",
+        "FROM read_csv('{path}')",
+        "FROM '{path}'",
+        "FROM read_blob('/dev/zero')",
+        "FROM sniff_csv('{path}')",
+        "FROM glob('{folder}/*')",
+        "FROM glob('{warehouse}/../*')",
+        "FROM enable_logging(level = 'trace', storage = 'file', storage_path = '{folder}/logs')",
+        "FROM enable_profiling(save_location = '{folder}/profile')",
+        "WITH w AS (COPY (SELECT 1) TO '{folder}/w') FROM w",
+        "WITH w AS (INSERT INTO incident (cluster) VALUES ('c') RETURNING *) FROM w",
+        "WITH w AS (DELETE FROM topic_availability_daily RETURNING *) FROM w",
+        "FROM read_text('http://127.0.0.1:1/')",
+    ],
+)
+@pytest.mark.parametrize("form", ["table", "arrow"])
+def test_a_query_reads_no_other_file_and_writes_none(warehouse: str, query: str, form: str, tmp_path: Path):
+    other = tmp_path / "other.csv"
+    other.write_text("secret\n")
+    text = query.format(path=other, folder=tmp_path, warehouse=warehouse)
+    done = ask(warehouse, text, "--format", form)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
+
+
+def test_a_query_sees_no_variable_of_the_process(warehouse: str):
+    done = ask(warehouse, "FROM args")
+    assert done.exit_code == 2
+    assert "args does not exist" in done.stderr
+
+
+def test_a_shell_answers_all_queries_with_the_same_settings(warehouse: str):
+    query = "SELECT count(*) AS n FROM topic_availability_daily;\n"
+    assert ask(warehouse, "--shell", stdin=query * 2).stdout.count("3") == 2
+    assert "locked" in ask(warehouse, "FROM enable_logging('QueryLog')").stderr
+
+
+@pytest.mark.parametrize(
     ("query", "said", "form"),
     [
         ("SELEC 1", "syntax error", "table"),
