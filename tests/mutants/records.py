@@ -456,6 +456,14 @@ RECORD_MUTANTS = (
         (COLLECTOR,),
     ),
     Mutant(
+        "boot-of-a-dropped-start-forgotten",
+        "history/versions.py",
+        "self.dropped.when, self.dropped.boot, self.dropped.number = last.when, last.boot, last.number",
+        "self.dropped.when, self.dropped.number = last.when, last.number",
+        "a session goes on when the changes at its start are dropped",
+        (COLLECTOR,),
+    ),
+    Mutant(
         "everybody-counts-as-known",
         "answers/without_route.py",
         "if session.boot == boot and session.valid_to == end]\n",

@@ -325,7 +325,7 @@ class Versions:
         last = gone[-1]
         if self.dropped is None:
             self.dropped = HistoryEvent(last.when, last.namesrv, What.CORRECTED)
-        self.dropped.when, self.dropped.number = last.when, last.number
+        self.dropped.when, self.dropped.boot, self.dropped.number = last.when, last.boot, last.number
         self.times.forget(last.at, last.at if self.first is None else self.first.at)
         keys = {row.key for event in gone for row in event.rows}
         keys.update(key for each in kept for key in each.others)

@@ -14,6 +14,10 @@ from namekeeper.answers.evidence import (
     ValidRow,
     evidence_of,
 )
+from namekeeper.history.history import History
+from namekeeper.history.rows import Rows
+from namekeeper.journal.contract.record import BrokerLive
+from namekeeper.journal.reading.history import Changed, CheckpointApplied
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import TOPICS, random_history
 from tests.support.journal.folder import read_records
@@ -117,6 +121,17 @@ def test_a_new_generation_is_another_session():
     first, second = story.evidence().sessions
     assert (first.valid_to, first.ended_by, second.valid_from) == (again, "changed", again)
     assert (first.gen, second.gen) == (1, 2)
+
+
+def test_a_session_goes_on_when_the_changes_at_its_start_are_dropped():
+    history = History("ns", "T", limit_bytes=20_000)
+    live = BrokerLive(cluster="c", broker_addr="a:1", broker_name="b", broker_id=0, gen=1)
+    history.take(CheckpointApplied(7, 1, 1, Rows()))
+    for seq in range(2, 100):
+        history.take(Changed(7, seq, seq, [structs.replace(live, data_version=(0, 0, seq))]))
+    assert history.dropped_until is not None
+    (session,) = evidence_of(history).sessions
+    assert (session.boot, session.valid_from, session.valid_to) == (7, history.dropped_until, None)
 
 
 def test_what_says_the_same_again_begins_nothing():
