@@ -19,7 +19,7 @@ READS_A_SEGMENT = {"lines_of", "read_parts", "read_segment", "read_segment_lines
 """Functions that read one segment of a journal."""
 READS_FOR_ITSELF = ("journal/disk/", "journal/reading/reader.py", "pipeline/")
 """The reader; the writer, which repairs segments before anybody reads; the pipeline, which imports nothing of ours."""
-PAST = ("answers/", "console/", "history/")
+PAST = ("answers/", "console/", "drift/", "history/")
 """Packages that answer from the past."""
 KINDS = {kind.__name__ for kind in STATE_KINDS}
 ROWS = [
@@ -185,16 +185,72 @@ def test_another_loop_is_found(loop):
     )
 
 
-def test_one_engine_in_python_makes_the_periods_of_rows():
+ENGINE = {
+    "RowVersion": ["history/versions.py"],
+    "ValidPeriod": ["history/rows.py"],
+    "StatePeriod": ["history/history.py"],
+    "TimelinePeriod": ["history/timeline.py"],
+}
+"""Kind of period -> the modules that make it."""
+TELLS_WHAT_ENDED_A_ROW = {
+    ("history/rows.py", "RowVersion"): "whatever was lost in between",
+    ("history/rows.py", "ValidPeriod"): "as far as is known",
+    ("answers/evidence.py", "ValidRow"): "a `ValidPeriod` with the names of gold's columns",
+}
+"""Classes of rows with what ended them, and why each is there."""
+
+
+def classes_with_an_end(tree: ast.Module) -> Iterator[str]:
+    """Classes that annotate what ended them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            members = (each.target for each in node.body if isinstance(each, ast.AnnAssign))
+            if any(getattr(each, "id", "") == "ended_by" for each in members):
+                yield node.name
+
+
+def attributes(tree: ast.Module) -> Iterator[str]:
+    return (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+
+
+def test_one_engine_in_python_makes_the_periods_of_rows_and_of_name_servers():
     made = {
-        kind: [module for module, tree in trees(kind).items() if kind in set(called(tree))]
-        for kind in ("RowVersion", "ValidPeriod")
+        kind: [module for module, tree in trees(kind).items() if kind in set(called(tree))] for kind in ENGINE
     }
-    assert made == {"RowVersion": ["history/versions.py"], "ValidPeriod": ["history/rows.py"]}
+    assert made == ENGINE
+
+
+def test_no_other_class_tells_what_ended_a_row():
+    found = {
+        (module, name)
+        for module, tree in trees("ended_by").items()
+        if not module.startswith("pipeline/")
+        for name in classes_with_an_end(tree)
+    }
+    assert found == set(TELLS_WHAT_ENDED_A_ROW)
+
+
+def test_nothing_but_the_engine_compares_the_positions_of_events():
+    """What cuts the rows of a version compares its start and end with losses and checkpoints."""
+    found = {
+        module
+        for module, tree in past("number", "marks").items()
+        if {"number", "marks"} & {*attributes(tree)}
+    }
+    assert {Path(module).parent for module in found} == {Path("history")}
+
+
+def test_nothing_but_the_engine_reads_the_ranges_of_losses():
+    """What makes the periods of a name server takes these ranges out of its boots."""
+    assert [module for module, tree in past("unknown").items() if "unknown" in set(attributes(tree))] == []
 
 
 def test_another_engine_is_found():
     assert "RowVersion" in set(called(ast.parse("versions = [rows.RowVersion(row, at) for row in found]")))
+    period = "class RowPeriod(Struct):\n    since: int\n    until: int | None\n    ended_by: str = ''"
+    assert list(classes_with_an_end(ast.parse(period))) == ["RowPeriod"]
+    assert "number" in set(attributes(ast.parse("first = bisect(known, version.begun.number)")))
+    assert "unknown" in set(attributes(ast.parse("up = without(history.coverage.unknown, boots)")))
 
 
 def clocks(tree: ast.Module) -> Iterator[str]:

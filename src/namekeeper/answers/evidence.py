@@ -4,14 +4,11 @@ A history about the topic gives the evidence. The fields have the names of the c
 histories. Times are effective times in wall ms; `valid_to` is not included, None is open.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
-from math import inf
 from typing import Any, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from namekeeper.access.rules import AccessMode
 from namekeeper.history.history import History
@@ -23,12 +20,12 @@ from namekeeper.journal.contract.record import (
     TopicQueuesRow,
     UnknownTopicMinute,
 )
-from namekeeper.journal.reading.coverage import Coverage, TimeRange
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import Perm
 
 __all__ = [
     "DAY_MS",
+    "FOREVER",
     "HOUR_MS",
     "BrokerSession",
     "Evidence",
@@ -38,6 +35,9 @@ __all__ = [
     "TopicRoute",
     "ValidRow",
     "evidence_of",
+    "route_values",
+    "session_of",
+    "session_values",
 ]
 
 R = TypeVar("R", "TopicRoute", "BrokerSession")
@@ -46,6 +46,8 @@ DAY_MS = 86_400_000
 """Time before an instant that is read first. If that does not show the cause, more is read."""
 HOUR_MS = 3_600_000
 """Time before an instant whose failed lookups and refused requests are a part of the answer."""
+FOREVER = 1 << 62
+"""Wall ms: the end of a row that is still valid."""
 
 
 class ValidRow(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,11 @@ class ValidRow(Struct, frozen=True, kw_only=True):
     from_window_ms: int = 0
     """The row began at most so long before `valid_from`: an observer recorded that; 0: exactly then."""
     to_window_ms: int = 0
+
+    @property
+    def to(self) -> int:
+        """The end, not included; far in the future while there is none."""
+        return FOREVER if self.valid_to is None else self.valid_to
 
     def is_valid(self, at: int) -> bool:
         """Whether the row was valid at a time."""
@@ -259,9 +266,11 @@ def evidence_of(history: History) -> Evidence:
         topic=topic,
         known_from=history.knows_from,
         knows_up_to=coverage.knows_up_to,
-        periods=_periods(coverage, history.knows_from),
+        periods=_periods(history),
         routes=[
-            _route(key, period) for key, period in periods if isinstance(key, TopicKey) and key.topic == topic
+            TopicRoute(**route_values(key, period))
+            for key, period in periods
+            if isinstance(key, TopicKey) and key.topic == topic
         ],
         sessions=_sessions((key, period) for key, period in periods if isinstance(key, LiveKey)),
         lookups=[
@@ -278,85 +287,70 @@ def evidence_of(history: History) -> Evidence:
     )
 
 
-def _route(key: TopicKey, period: ValidPeriod[TopicQueuesRow]) -> TopicRoute:
-    row = period.row
-    is_removed = isinstance(period.ending, BrokerNameRemovedRecord)
-    return TopicRoute(
-        broker_name=key.broker_name,
-        read_queue_nums=row.read_queue_nums,
-        write_queue_nums=row.write_queue_nums,
-        perm=row.perm,
-        topic_sys_flag=row.topic_sys_flag,
-        reason="broker_name_removed" if is_removed else None,
-        **_begin_of(period),
-        **_end_of(period),
-    )
-
-
 def _sessions(periods: Iterable[tuple[LiveKey, ValidPeriod[BrokerLive]]]) -> list[BrokerSession]:
     """The sessions. A row with another data version or address continues the session of the row before it."""
-    found: list[BrokerSession] = []
-    newest: dict[LiveKey, tuple[int, ValidPeriod[BrokerLive]]] = {}
+    found: list[ValidPeriod[BrokerLive]] = []
+    newest: dict[LiveKey, int] = {}
     for key, period in periods:
-        index, before = newest.get(key, (-1, None))
-        if before is None or not _goes_on(before, period):
-            index = len(found)
-            found.append(_session(period))
+        index = newest.get(key)
+        if index is not None and _goes_on(found[index], period):
+            found[index] = found[index].lasting_as(period)
         else:
-            found[index] = structs.replace(found[index], **_end_of(period), **_details_of(period))
-        newest[key] = index, period
-    return found
+            newest[key] = len(found)
+            found.append(period)
+    return [BrokerSession(**session_values(each)) for each in found]
 
 
 def _goes_on(before: ValidPeriod[BrokerLive], period: ValidPeriod[BrokerLive]) -> bool:
     """Whether a row is of the session of the row before it."""
-    return before.until is period.since and before.ended_by == "changed" and _who(before) == _who(period)
+    return (
+        before.until is period.since
+        and before.ended_by == "changed"
+        and session_of(before) == session_of(period)
+    )
 
 
-def _who(period: ValidPeriod[BrokerLive]) -> tuple[str, int, int, int]:
+def session_of(period: ValidPeriod[BrokerLive]) -> tuple[str, int, int, int]:
+    """The fields that name the session of a live registration at its address."""
     row = period.row
     return row.broker_name, row.broker_id, period.since.boot, row.gen
 
 
-def _session(period: ValidPeriod[BrokerLive]) -> BrokerSession:
+def session_values(period: ValidPeriod[BrokerLive]) -> dict[str, Any]:
+    """The fields of a `BrokerSession`."""
+    row, end = period.row, period.ending
+    values = {
+        **_values(period), "cluster": row.cluster, "broker_addr": row.broker_addr,
+        "broker_name": row.broker_name, "broker_id": row.broker_id, "boot": period.since.boot, "gen": row.gen,
+    }  # fmt: skip
+    if isinstance(end, BrokerLive):
+        values |= {"reason": end.reason, "idle_ms": end.idle_ms, "closed_by": end.closed_by or None}
+    return values
+
+
+def route_values(key: TopicKey, period: ValidPeriod[TopicQueuesRow]) -> dict[str, Any]:
+    """The fields of a `TopicRoute`."""
     row = period.row
-    return BrokerSession(
-        cluster=row.cluster,
-        broker_addr=row.broker_addr,
-        broker_name=row.broker_name,
-        broker_id=row.broker_id,
-        boot=period.since.boot,
-        gen=row.gen,
-        **_begin_of(period),
-        **_end_of(period),
-        **_details_of(period),
-    )
-
-
-def _begin_of(period: ValidPeriod[Any]) -> dict[str, Any]:
-    since = period.since
+    is_removed = isinstance(period.ending, BrokerNameRemovedRecord)
     return {
+        **_values(period), "broker_name": key.broker_name, "read_queue_nums": row.read_queue_nums,
+        "write_queue_nums": row.write_queue_nums, "perm": row.perm, "topic_sys_flag": row.topic_sys_flag,
+        "reason": "broker_name_removed" if is_removed else None,
+    }  # fmt: skip
+
+
+def _values(period: ValidPeriod[Any]) -> dict[str, Any]:
+    since, until = period.since, period.until
+    values = {
         "valid_from": since.at, "from_cause": since.cause or None, "from_peer": since.peer or None,
         "from_window_ms": since.window_ms,
     }  # fmt: skip
-
-
-def _end_of(period: ValidPeriod[Any]) -> dict[str, Any]:
-    until = period.until
-    if until is None:
-        return {"valid_to": None, "ended_by": None, "to_cause": None, "to_peer": None, "to_window_ms": 0}
-    return {
-        "valid_to": until.at, "ended_by": period.ended_by, "to_cause": until.cause or None,
-        "to_peer": until.peer or None, "to_window_ms": until.window_ms,
-    }  # fmt: skip
-
-
-def _details_of(period: ValidPeriod[BrokerLive]) -> dict[str, Any]:
-    """How a session ended."""
-    end = period.ending
-    if not isinstance(end, BrokerLive):
-        return {}
-    return {"reason": end.reason, "idle_ms": end.idle_ms, "closed_by": end.closed_by or None}
+    if until is not None:
+        values |= {
+            "valid_to": until.at, "ended_by": period.ended_by, "to_cause": until.cause or None,
+            "to_peer": until.peer or None, "to_window_ms": until.window_ms,
+        }  # fmt: skip
+    return values
 
 
 def _lookups(record: UnknownTopicMinute) -> Lookups:
@@ -387,48 +381,20 @@ def _by_name(rows: Iterable[R]) -> Mapping[str, Sequence[R]]:
     return found
 
 
-def _periods(coverage: Coverage, begin: int | None) -> list[KnownPeriod]:
-    """Boots, stops and losses after a time as periods that do not overlap."""
-    if begin is None:
-        return []
-    unknown = coverage.unknown
-    boots = coverage.boots
-    known: list[KnownPeriod] = []
-    for boot, following in zip(boots, [*boots[1:], None], strict=True):
-        up = KnownPeriod(
-            valid_from=boot.since, valid_to=boot.until, state="up", boot=boot.boot,
-            is_observed=boot.is_observed, restart=boot.restart or None,
-        )  # fmt: skip
-        known += _without(unknown, begin, up)
-        if boot.is_stopped and boot.until is not None:
-            until = None if following is None else following.since
-            known += _without(
-                unknown, begin, KnownPeriod(valid_from=boot.until, valid_to=until, state="stopped")
+def _periods(history: History) -> list[KnownPeriod]:
+    boots = {boot.boot: boot for boot in history.coverage.boots}
+    begin = history.knows_from
+    found: list[KnownPeriod] = []
+    for each in () if begin is None else history.timeline.periods(begin):
+        boot = boots.get(each.boot)
+        found.append(
+            KnownPeriod(
+                valid_from=each.since,
+                valid_to=each.until,
+                state=each.state.value,
+                boot=None if boot is None else boot.boot,
+                is_observed=boot is not None and boot.is_observed,
+                restart=None if boot is None else boot.restart or None,
             )
-    lost = [
-        KnownPeriod(valid_from=max(begin, one.since), valid_to=one.until, state="unknown")
-        for one in unknown
-        if one.until is None or one.until > begin
-    ]
-    return sorted([*known, *lost], key=lambda period: period.valid_from)
-
-
-def _end_of_range(unknown: TimeRange) -> float:
-    return inf if unknown.until is None else unknown.until
-
-
-def _without(unknown: list[TimeRange], begin: int, period: KnownPeriod) -> list[KnownPeriod]:
-    """The parts of a period after `begin` and outside of the unknown ranges."""
-    found = []
-    since, until = max(begin, period.valid_from), period.valid_to
-    for lost in islice(unknown, bisect_right(unknown, float(since), key=_end_of_range), None):
-        if until is not None and lost.since >= until:
-            break
-        if since < lost.since:
-            found.append(structs.replace(period, valid_from=since, valid_to=lost.since))
-        if lost.until is None:
-            return found
-        since = lost.until
-    if until is None or since < until:
-        found.append(structs.replace(period, valid_from=since))
+        )
     return found

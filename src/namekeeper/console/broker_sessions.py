@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 from namekeeper.console.subjects import keys_of_broker
-from namekeeper.history.history import History, StatePeriod
+from namekeeper.history.history import History
 from namekeeper.history.rows import HistoryEvent, LiveKey, RowVersion, What
-from namekeeper.history.timeline import PeriodState
+from namekeeper.history.timeline import PeriodState, StatePeriod
 from namekeeper.journal.contract.record import BrokerLive
 
 __all__ = ["FLAPS_FROM", "WAS_THERE", "broker_absences", "broker_sessions"]

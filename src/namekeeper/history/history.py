@@ -4,10 +4,10 @@ Its memory may have a limit. Then the oldest changes are dropped, and the histor
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from namekeeper.history.rows import (
     ABOUT_ROWS,
@@ -26,11 +26,12 @@ from namekeeper.history.rows import (
     TopicKey,
     ValidPeriod,
     What,
+    joined,
     names_of,
     order_of,
     rows_in,
 )
-from namekeeper.history.timeline import PeriodState, StateTimeline
+from namekeeper.history.timeline import StatePeriod, StateTimeline
 from namekeeper.history.versions import Versions
 from namekeeper.journal.contract.record import (
     Access,
@@ -55,9 +56,10 @@ __all__ = [
     "RESTART_SEEN",
     "STARTED_WITH",
     "History",
-    "StatePeriod",
 ]
 
+
+K = TypeVar("K", bound=AnyKey)
 
 STARTED_WITH = "started_with"
 """Cause of a change: the name server started with other properties or KV entries than it had before."""
@@ -71,14 +73,6 @@ _KINDS: tuple[type[AnyKey], ...] = (
 )  # fmt: skip
 """Order of new rows in a change that a checkpoint shows."""
 _ALWAYS, _NEVER = -1, 2**63
-
-
-class StatePeriod(Struct, frozen=True):
-    """A period with one state; `until` is not included, None is open."""
-
-    since: int
-    until: int | None
-    state: PeriodState
 
 
 class History(Versions):
@@ -213,25 +207,39 @@ class History(Versions):
         Args:
             dropped_too: from the first complete checkpoint on, even if its rows were dropped.
         """
-        first, last = self.coverage.knows_from if dropped_too else self.knows_from, self.knows_up_to
+        first, last = self.coverage.knows_from if dropped_too else self.knows_from, self.coverage.knows_up_to
         if first is None or last is None:
             return []
-        edges = {first, *(edge for edge in self._edges() if first < edge <= last)}
-        periods: list[StatePeriod] = []
-        for edge in sorted(edges):
-            is_dropped = self.dropped is not None and edge < self.dropped.at
-            state = _STATES[self.coverage.at(edge) if is_dropped else self.knowledge(edge)]
-            if periods and periods[-1].state is state:
-                continue
-            if periods:
-                periods[-1] = StatePeriod(periods[-1].since, edge, periods[-1].state)
-            periods.append(StatePeriod(edge, None, state))
-        return periods
+        found: list[StatePeriod] = []
+        for each in self.timeline.periods(first):
+            if each.since > last:
+                break
+            until = each.until if each.until is not None and each.until <= last else None
+            if found and found[-1].state is each.state:
+                found[-1] = StatePeriod(found[-1].since, until, each.state)
+            else:
+                found.append(StatePeriod(each.since, until, each.state))
+        return found
 
     def valid_periods(self) -> list[tuple[AnyKey, ValidPeriod[Any]]]:
         """When rows are known to have been valid, by the start of the period; of a history about a name."""
         found = [(key, period) for key, version in self.in_order for period in version.periods(self.marks)]
         return sorted(found, key=_in_order)
+
+    def value_periods(
+        self, keys: Iterable[K], value_of: Callable[[ValidPeriod[Any]], object]
+    ) -> Iterator[tuple[K, ValidPeriod[Any]]]:
+        """When the values of some rows are known: as in gold, from the checkpoint after a loss or a stop on.
+
+        Args:
+            keys: of the rows.
+            value_of: gives the value in a period. Equal values that follow each other are one.
+        """
+        marks = self.timeline.marks()
+        for key in keys:
+            versions = self.all_versions(key)
+            periods = (each for one in versions for each in one.periods(marks, at_checkpoints=True))
+            yield from ((key, period) for period in joined(periods, value_of))
 
     def state_at(self, at: int, topic: str, instead: Mapping[AnyKey, Row | None] | None = None) -> State:
         """The tables from which the route of a topic was made at a time, whose state must be known.
@@ -284,17 +292,6 @@ class History(Versions):
         order = row_of(KvKey(ORDER_TOPIC_CONFIG, topic))
         if order is not None:
             yield order
-
-    def _edges(self) -> Iterator[int]:
-        """Times at which the state of knowledge may change."""
-        for boot in self.coverage.boots:
-            yield boot.since
-            if boot.until is not None:
-                yield boot.until
-        for lost in self.coverage.unknown:
-            yield lost.since
-            if lost.until is not None:
-                yield lost.until
 
     def _event(self, step: Step, what: What, cause: str = "", peer: str = "") -> HistoryEvent:
         when = self.times.at(step.ts)
@@ -435,15 +432,6 @@ class History(Versions):
     def _is_at(self, addr: str) -> bool:
         """Whether the name is an address, or its host."""
         return self.about in {addr, addr.rpartition(":")[0]}
-
-
-_STATES = {
-    Knowledge.KNOWN: PeriodState.UP,
-    Knowledge.UNKNOWN: PeriodState.UNKNOWN,
-    Knowledge.STOPPED: PeriodState.STOPPED,
-    Knowledge.NOT_YET: PeriodState.UNKNOWN,
-    Knowledge.BEFORE: PeriodState.UNKNOWN,
-}
 
 
 def _at(event: HistoryEvent) -> int:

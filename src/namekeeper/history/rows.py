@@ -4,6 +4,7 @@ A row is a record of the journal's contract without its envelope, or one `TopicQ
 record is a part of its row at once; the contract states which fields are not.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from enum import StrEnum
@@ -47,6 +48,7 @@ __all__ = [
     "ValidPeriod",
     "What",
     "is_about_a_name",
+    "joined",
     "names_of",
     "order_of",
     "rows_in",
@@ -191,6 +193,14 @@ class ValidPeriod(Struct, Generic[R], frozen=True):
     ending: Record | None = None
     """The record that says that it is gone, if that record says more than this."""
 
+    def lasting_as(self, other: "ValidPeriod[R]") -> "ValidPeriod[R]":
+        """The same row, until the end of another period that continues this one."""
+        return ValidPeriod(self.row, self.since, other.until, other.ended_by, other.ending)
+
+    def replaced_by(self, other: "ValidPeriod[R]") -> "ValidPeriod[R]":
+        """The same row, until another one replaced it."""
+        return ValidPeriod(self.row, self.since, other.since, "changed")
+
 
 class RowVersion(Struct, Generic[R]):
     """A row from the event that made it to the event that ended it, whatever was lost in between."""
@@ -224,20 +234,26 @@ class RowVersion(Struct, Generic[R]):
         again = (each for each in reversed(self.named_again) if self.ended.number < each.number)
         return next((each for each in again if each.at <= at), self.ended)
 
-    def periods(self, marks: Iterable[HistoryEvent]) -> Iterator[ValidPeriod[R]]:
+    def periods(
+        self, marks: Sequence[HistoryEvent], *, at_checkpoints: bool = False
+    ) -> Iterator[ValidPeriod[R]]:
         """The periods in which the row is known to have been valid.
 
         Args:
-            marks: the losses and stops of the name server, and its first checkpoint after each of them.
+            marks: the losses and stops of the name server, and its first checkpoint after each of them, in
+                order.
+            at_checkpoints: whether nothing is known between a loss or a stop and the next checkpoint.
+                Otherwise a row is known again from the first event that shows it.
         """
+        first = bisect_right(marks, self.begun.number, key=_number)
+        end = len(marks) if self.ended is None else bisect_left(marks, self.ended.number, key=_number)
+        within = marks[first:end]
         since: HistoryEvent | None = self.begun
-        last = None if self.ended is None else self.ended.number
-        within = (
-            each
-            for each in (*marks, *self.named_again)
-            if self.begun.number < each.number and (last is None or each.number < last)
-        )
-        for event in sorted(within, key=_number):
+        if not at_checkpoints:
+            within = sorted([*within, *self._shown_again()], key=_number)
+        elif not first or marks[first - 1].what in _CUTS:
+            since = None
+        for event in within:
             if event.what not in _CUTS:
                 since = since or event
             elif since is not None:
@@ -246,9 +262,44 @@ class RowVersion(Struct, Generic[R]):
         if since is not None:
             yield ValidPeriod(self.row, since, self.ended, self.ended_by, self.ending)
 
+    def _shown_again(self) -> Iterator[HistoryEvent]:
+        """Events that show the row while it is valid."""
+        for event in self.named_again:
+            if self.begun.number < event.number and (self.ended is None or event.number < self.ended.number):
+                yield event
+
 
 _CUTS = {What.LOST: "unknown", What.STOPPED: "stopped"}
 """Events after which nothing is known of a row, until it is shown again -> what ends its period."""
+
+
+def joined(
+    periods: Iterable[ValidPeriod[R]], value_of: Callable[[ValidPeriod[R]], object]
+) -> list[ValidPeriod[R]]:
+    """The periods of the values of a row: equal values that follow each other are one.
+
+    A value ends by the last record of the instant of its end. One that lasted for no time is left out.
+
+    Args:
+        periods: of the versions of one row, in order.
+        value_of: gives the value in a period.
+    """
+    found: list[ValidPeriod[R]] = []
+    for period in periods:
+        since, end = period.since.at, period.until
+        until = None if end is None else end.at
+        last = found[-1] if found else None
+        if last is not None and last.until is not None and last.until.at == since:
+            is_new = period.since.what is What.CHANGE
+            is_over_at_once = until == since and is_new and end is not None and end.what not in _CUTS
+            if is_over_at_once or (until != since and value_of(last) == value_of(period)):
+                found[-1] = last.lasting_as(period)
+                continue
+            if is_new and last.ended_by in {"gone", "checkpoint"}:
+                found[-1] = last.replaced_by(period)
+        if until is None or since < until:
+            found.append(period)
+    return found
 
 
 class Rows:

@@ -1,7 +1,4 @@
-"""When the state of one name server was known, unknown or stopped, as in the table `name_server_timeline`.
-
-The state is known from a complete checkpoint on, until records are lost or the name server stops.
-"""
+"""When the state of one name server was known, unknown or stopped."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -9,10 +6,11 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
+from namekeeper.history.rows import HistoryEvent, What
 from namekeeper.journal.reading.coverage import Coverage, EffectiveTime
 from namekeeper.journal.reading.history import CheckpointApplied, Lost, Step, Stopped
 
-__all__ = ["PeriodState", "StateTimeline", "TimelinePeriod", "UpPeriod"]
+__all__ = ["PeriodState", "StatePeriod", "StateTimeline", "TimelinePeriod"]
 
 
 class PeriodState(StrEnum):
@@ -23,44 +21,21 @@ class PeriodState(StrEnum):
     STOPPED = "stopped"
 
 
-class TimelinePeriod(Struct, frozen=True):
+class StatePeriod(Struct, frozen=True):
     """A period with one state; `until` is not included, None is open."""
 
     since: int
     until: int | None
     state: PeriodState
+
+
+class TimelinePeriod(StatePeriod, frozen=True):
+    """A period with one state, and of one boot if the name server was up."""
+
     boot: int = 0
     """If up: its boot."""
     is_crash: bool = False
     """Whether it began as a boot ended without a record of it; the end of an observation is no such end."""
-
-
-class UpPeriod(Struct, frozen=True):
-    """A period in which the state was known."""
-
-    boot: int
-    since: int
-    begin: int
-    """Number of the step that began it, a checkpoint."""
-    until: int | None
-    end: int | None
-    """Number of the step that ended it; None: it is open."""
-    ended_by: str
-    """unknown, stopped, up (the checkpoint of another boot), or empty."""
-
-
-class _Boundary(Struct):
-    time: EffectiveTime
-    number: int
-    boot: int
-    raw: PeriodState
-    """The state by the step alone; an unknown state stays unknown when the name server stops."""
-    state: PeriodState
-
-
-class _LossAt(Struct):
-    time: EffectiveTime
-    is_crash: bool = False
 
 
 class StateTimeline:
@@ -72,8 +47,11 @@ class StateTimeline:
 
     def __init__(self, coverage: Coverage) -> None:
         self._coverage = coverage
-        self._boundaries: list[_Boundary] = []
-        self._losses: list[_LossAt] = []
+        self._events: list[HistoryEvent] = []
+        """From the first complete checkpoint on: the starts of boots and their first complete checkpoints,
+        losses and the first complete checkpoint after each, and stops."""
+        self._last_loss: EffectiveTime | None = None
+        self._crashes: list[EffectiveTime] = []
         self._boot = 0
         self._is_stopped = self._is_observed = False
 
@@ -85,73 +63,99 @@ class StateTimeline:
             number: its position in the history.
         """
         if step.boot != self._boot:
-            self._end_boot()
-            self._boot, self._is_stopped = step.boot, False
-        if isinstance(step, Stopped):
-            self._is_stopped = True
-        if isinstance(step, Lost) and self._boundaries:
-            last = self._coverage.last_boot
-            self._is_observed = last is not None and last.is_observed
-            self._losses.append(_LossAt(self._coverage.time.at(step.ts)))
+            self._begin_boot(step, number)
         match step:
             case CheckpointApplied():
-                self._note(step, number, PeriodState.UP)
+                self._note(step, number, What.CORRECTED)
             case Lost():
-                self._note(step, number, PeriodState.UNKNOWN)
+                self._lose(step, number)
             case Stopped():
-                self._note(step, number, PeriodState.STOPPED)
+                self._is_stopped = True
+                self._note(step, number, What.STOPPED)
             case _:
                 pass
 
-    def periods(self) -> list[TimelinePeriod]:
-        """The periods, in order and without a gap, from the first complete checkpoint on."""
-        crashes = {loss.time.ms for loss in self._losses if loss.is_crash}
+    def periods(self, begin: int = 0, *, at_checkpoints: bool = False) -> list[TimelinePeriod]:
+        """The periods, in order and without a gap, from the first complete checkpoint on.
+
+        Args:
+            begin: wall ms; what was before is left out.
+            at_checkpoints: whether a name server is up from its first complete checkpoint on, as in gold's
+                table `name_server_timeline`. Otherwise it is up from its start on.
+        """
+        crashes = {time.ms for time in self._crashes}
         found: list[TimelinePeriod] = []
-        for begun, until, _ in self._lasting():
-            boot = begun.boot if begun.state is PeriodState.UP else 0
-            last = found[-1] if found else None
-            if last is not None and (last.state, last.boot) == (begun.state, boot):
-                found[-1] = TimelinePeriod(last.since, until, last.state, boot, last.is_crash)
+        for event, state, following in self._lasting(at_checkpoints=at_checkpoints):
+            until = None if following is None else following.at
+            if until is not None and until <= begin:
                 continue
-            at = begun.time.ms
-            is_crash = begun.state is PeriodState.UNKNOWN and at in crashes
-            found.append(TimelinePeriod(at, until, begun.state, boot, is_crash))
+            boot = event.boot if state is PeriodState.UP else 0
+            last = found[-1] if found else None
+            if last is not None and (last.state, last.boot) == (state, boot):
+                found[-1] = TimelinePeriod(last.since, until, state, boot, last.is_crash)
+                continue
+            is_crash = state is PeriodState.UNKNOWN and event.at in crashes
+            found.append(TimelinePeriod(max(begin, event.at), until, state, boot, is_crash))
         return found
 
-    def known(self) -> list[UpPeriod]:
-        """The periods in which the state was known, in order."""
-        found: list[UpPeriod] = []
-        for begun, until, following in self._lasting():
-            if begun.state is not PeriodState.UP:
+    def marks(self) -> list[HistoryEvent]:
+        """Each checkpoint from which on the state is known, and the loss or stop that ends that, in order."""
+        found: list[HistoryEvent] = []
+        for event, state, following in self._lasting(at_checkpoints=True):
+            if state is not PeriodState.UP:
                 continue
-            end = None if following is None else following.number
-            ended_by = "" if following is None else following.raw.value
-            last = found[-1] if found else None
-            if last is not None and last.boot == begun.boot and last.until == begun.time.ms:
-                found[-1] = UpPeriod(last.boot, last.since, last.begin, until, end, ended_by)
+            if found and (found[-2].boot, found[-1].at) == (event.boot, event.at):
+                found.pop()
             else:
-                found.append(UpPeriod(begun.boot, begun.time.ms, begun.number, until, end, ended_by))
+                found.append(event)
+            if following is not None:
+                found.append(following)
         return found
 
-    def _lasting(self) -> Iterator[tuple[_Boundary, int | None, _Boundary | None]]:
-        """Each boundary after which a time passed, with the next one and its time."""
-        following: _Boundary | None
-        for begun, following in zip_longest(self._boundaries, self._boundaries[1:]):
-            until = None if following is None else following.time.ms
-            if until is None or begun.time.ms < until:
-                yield begun, until, following
+    def _lasting(
+        self, *, at_checkpoints: bool
+    ) -> Iterator[tuple[HistoryEvent, PeriodState, HistoryEvent | None]]:
+        """Each event after which a time passed, with the state since then and the next event."""
+        events = self._events
+        if at_checkpoints:
+            events = [event for event in events if event.what is not What.STARTED]
+        before = PeriodState.UP
+        for event, following in zip_longest(events, events[1:]):
+            own = state = _STATES[event.what]
+            if before is PeriodState.UNKNOWN and event.what is not What.CORRECTED:
+                state = before
+            # As in gold: the second stop of two without a checkpoint between them ends an unknown state.
+            before = own if at_checkpoints else state
+            if following is None or event.at < following.at:
+                yield event, state, following
 
-    def _note(self, step: Step, number: int, raw: PeriodState) -> None:
-        last = self._boundaries[-1] if self._boundaries else None
-        if raw is PeriodState.UP:
-            if last is not None and last.raw is raw and last.boot == step.boot:
-                return
-        elif last is None:
-            return
-        state = last.raw if raw is PeriodState.STOPPED and last and last.raw is not PeriodState.UP else raw
-        self._boundaries.append(_Boundary(self._coverage.time.at(step.ts), number, step.boot, raw, state))
-
-    def _end_boot(self) -> None:
+    def _begin_boot(self, step: Step, number: int) -> None:
         """If a boot ended without a record of it, its last loss is the crash."""
-        if self._losses and not self._is_stopped and not self._is_observed:
-            self._losses[-1].is_crash = True
+        if self._last_loss is not None and not self._is_stopped and not self._is_observed:
+            self._crashes.append(self._last_loss)
+        self._boot, self._is_stopped = step.boot, False
+        if not isinstance(step, Lost):
+            self._note(step, number, What.STARTED)
+
+    def _lose(self, step: Lost, number: int) -> None:
+        if self._events:
+            last = self._coverage.last_boot
+            self._is_observed = last is not None and last.is_observed
+            self._last_loss = self._coverage.time.at(step.ts)
+        self._note(step, number, What.LOST)
+
+    def _note(self, step: Step, number: int, what: What) -> None:
+        last = self._events[-1].what if self._events else None
+        if last is what or (last is None and what is not What.CORRECTED):
+            return
+        when = self._coverage.time.at(step.ts)
+        self._events.append(HistoryEvent(when, "", what, boot=step.boot, number=number))
+
+
+_STATES = {
+    What.CORRECTED: PeriodState.UP,
+    What.STARTED: PeriodState.UP,
+    What.LOST: PeriodState.UNKNOWN,
+    What.STOPPED: PeriodState.STOPPED,
+}
+"""Kind of event -> the state from it on; but an unknown state lasts until the next checkpoint."""

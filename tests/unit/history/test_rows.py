@@ -92,6 +92,26 @@ def test_a_row_is_valid_until_a_loss_and_again_from_the_event_that_shows_it():
     assert found == [(begun, lost, "unknown"), (shown, ended, "gone")]
 
 
+def test_at_checkpoints_alone_a_row_is_known_again_after_a_loss():
+    begun, lost, shown, ended = event(1), event(3, What.LOST), event(4), event(9)
+    version = RowVersion(ROW, begun, ended, "gone", named_again=(shown,))
+    marks = [event(0, What.CORRECTED), lost, checkpoint := event(6, What.CORRECTED)]
+    found = [(each.since, each.until) for each in version.periods(marks, at_checkpoints=True)]
+    assert found == [(begun, lost), (checkpoint, ended)]
+    within = RowVersion(ROW, event(4), event(5), "gone")
+    assert list(within.periods(marks, at_checkpoints=True)) == []
+    assert [each.since for each in RowVersion(ROW, event(4)).periods(marks, at_checkpoints=True)] == [
+        checkpoint
+    ]
+
+
+def test_before_the_first_checkpoint_no_row_is_known():
+    version = RowVersion(ROW, event(1), event(9), "gone")
+    first = event(3, What.CORRECTED)
+    assert [each.since for each in version.periods([first], at_checkpoints=True)] == [first]
+    assert list(version.periods([], at_checkpoints=True)) == []
+
+
 def test_a_row_that_nothing_shows_after_a_stop_has_ended_with_it():
     begun, stopped = event(1), event(3, What.STOPPED)
     version = RowVersion(ROW, begun, event(4, What.STARTED), "stopped")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from namekeeper.answers.route import route_at, route_of
-from namekeeper.history.history import History, StatePeriod
+from namekeeper.history.history import History
 from namekeeper.history.rows import FilterKey, GroupKey, LiveKey, MappingKey, Rows, TopicKey, What
-from namekeeper.history.timeline import PeriodState
+from namekeeper.history.timeline import PeriodState, StatePeriod
 from namekeeper.journal.contract.record import Kv, TopicMapping, TopicQueues
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.history import Changed, CheckpointApplied, steps

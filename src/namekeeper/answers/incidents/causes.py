@@ -36,7 +36,7 @@ class ExplainedOutage(Struct):
     peer: str | None = None
     broker_name: str | None = None
     namesrv: str | None = None
-    window_ms: int | None = None
+    window_ms: int = 0
 
 
 class _Candidate(Struct):
@@ -47,7 +47,7 @@ class _Candidate(Struct):
     cause: str | None = None
     peer: str | None = None
     namesrv: str | None = None
-    window_ms: int | None = None
+    window_ms: int = 0
 
 
 _Failed = tuple[Way, str, str | None]
@@ -62,14 +62,14 @@ class _RowsOfTopic:
 
     def add(self, period: TopicPeriod) -> None:
         """Add a row; those of one broker name at one name server come in their order and do not overlap."""
-        self._of[period.row.namesrv, period.broker_name].append(period)
+        self._of[period.namesrv, period.broker_name].append(period)
 
     def before(self, at: int) -> list[TopicPeriod]:
         """The last row before an instant of each broker name at each name server, if it is still expected."""
         found: list[TopicPeriod] = []
         for some in self._of.values():
             index = bisect_left(some, at, key=_since)
-            if index and at < some[index - 1].row.to + MEMORY_MS:
+            if index and at < some[index - 1].to + MEMORY_MS:
                 found.append(some[index - 1])
         return found
 
@@ -145,8 +145,8 @@ def _ends_of_masters(
     """The sessions of masters that ended, by name server, broker name and end."""
     found: dict[tuple[str, str, int], list[RegistrationPeriod]] = defaultdict(list)
     for session in (session for facts in every for session in facts.sessions):
-        if session.broker_id == 0 and session.row.until is not None:
-            found[session.row.namesrv, session.broker_name, session.row.until].append(session)
+        if session.broker_id == 0 and session.valid_to is not None:
+            found[session.namesrv, session.broker_name, session.valid_to].append(session)
     return found
 
 
@@ -157,27 +157,26 @@ def _endings(
 ) -> Iterator[_Candidate]:
     """The rows that could be written to until the outage began."""
     for each in rows:
-        row, name = each.row, each.broker_name
-        if row.to == outage.since:
+        name, namesrv = each.broker_name, each.namesrv
+        if each.to == outage.since:
             way = None
-            if row.to_cause == Cause.WIPE_WRITE_PERM:
+            if each.to_cause == Cause.WIPE_WRITE_PERM:
                 way = Way.PERMISSION
-            elif row.ended_by in _OF_NAME_SERVER:
+            elif each.ended_by in _OF_NAME_SERVER:
                 way = Way.NAME_SERVER
-            who = row.namesrv if row.ended_by in _OF_NAME_SERVER else name
-            cause = row.to_cause or row.ended_by
-            yield _Candidate(name, True, way, who, cause, row.to_peer, row.namesrv, row.to_window_ms)  # noqa: FBT003
-        if row.to < outage.since:
+            who = namesrv if each.ended_by in _OF_NAME_SERVER else name
+            cause = each.to_cause or each.ended_by
+            yield _Candidate(name, True, way, who, cause, each.to_peer, namesrv, each.to_window_ms)  # noqa: FBT003
+        if each.to < outage.since:
             continue
-        for session in masters.get((row.namesrv, name, outage.since), ()):
+        for session in masters.get((namesrv, name, outage.since), ()):
             if session.cluster != outage.cluster:
                 continue
-            end = session.row
-            is_of_name_server = end.ended_by in _OF_NAME_SERVER
+            is_of_name_server = session.ended_by in _OF_NAME_SERVER
             yield _Candidate(
                 name, True, Way.NAME_SERVER if is_of_name_server else Way.SESSION,  # noqa: FBT003
-                row.namesrv if is_of_name_server else f"{name} 0",
-                session.reason or end.ended_by, end.to_peer, row.namesrv, end.to_window_ms,
+                namesrv if is_of_name_server else f"{name} 0",
+                session.reason or session.ended_by, session.to_peer, namesrv, session.to_window_ms,
             )  # fmt: skip
 
 
@@ -205,7 +204,7 @@ def _failure_of(
 
 
 def _since(period: TopicPeriod) -> int:
-    return period.row.since
+    return period.valid_from
 
 
 def _preference(choice: tuple[_Candidate, IncidentId | None]) -> tuple[object, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from namekeeper.answers.incidents.facts import FOREVER, NamesrvFacts, TopicPeriod
+from namekeeper.answers.evidence import FOREVER
+from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod
 from namekeeper.common.expected import MEMORY_MS, TOGETHER_MS
 from namekeeper.journal.contract.record import UnknownTopicMinute
 
@@ -25,7 +26,7 @@ class Deletion(Struct):
     """The end of the last minute in which a client asked for it; far in the future if one may still ask."""
     cause: str | None
     peer: str | None
-    window_ms: int | None
+    window_ms: int
     is_forgotten: bool
     rows: list[tuple[str, str]]
     """Broker name and name server of each row that was deleted."""
@@ -79,12 +80,12 @@ def _deletions_of(
             topic,
             since,
             FOREVER if is_open else min(end, until),
-            min((each.row.to_cause for each in last if each.row.to_cause is not None), default=None),
-            min((each.row.to_peer for each in last if each.row.to_peer is not None), default=None),
-            max((each.row.to_window_ms for each in last if each.row.to_window_ms is not None), default=None),
+            min((each.to_cause for each in last if each.to_cause is not None), default=None),
+            min((each.to_peer for each in last if each.to_peer is not None), default=None),
+            max((each.to_window_ms for each in last), default=0),
             end >= since + MEMORY_MS,
             [
-                (each.broker_name, each.row.namesrv)
+                (each.broker_name, each.namesrv)
                 for each in deleted[
                     bisect_left(deleted, since - TOGETHER_MS, key=_end_of) : bisect_right(
                         deleted, since, key=_end_of
@@ -99,21 +100,21 @@ def _absences(rows: Sequence[TopicPeriod]) -> Iterator[tuple[int, list[TopicPeri
     periods: list[tuple[int, list[TopicPeriod]]] = []
     """End of a time with rows, and its rows."""
     begins: list[int] = []
-    for each in sorted(rows, key=lambda each: (each.row.since, each.row.to)):
-        if periods and each.row.since <= periods[-1][0]:
+    for each in sorted(rows, key=lambda each: (each.valid_from, each.to)):
+        if periods and each.valid_from <= periods[-1][0]:
             end, some = periods[-1]
             some.append(each)
-            periods[-1] = max(end, each.row.to), some
+            periods[-1] = max(end, each.to), some
         else:
-            periods.append((each.row.to, [each]))
-            begins.append(each.row.since)
+            periods.append((each.to, [each]))
+            begins.append(each.valid_from)
     for (end, some), following in zip(periods, [*begins[1:], FOREVER], strict=True):
-        yield end, [each for each in some if each.row.to == end], min(following, end + MEMORY_MS)
+        yield end, [each for each in some if each.to == end], min(following, end + MEMORY_MS)
 
 
 def _end_of(each: TopicPeriod) -> int:
-    return each.row.to
+    return each.to
 
 
 def _is_deleted(each: TopicPeriod) -> bool:
-    return each.row.ended_by == "gone" and each.reason is None
+    return each.ended_by == "gone" and each.reason is None

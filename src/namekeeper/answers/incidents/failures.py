@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from namekeeper.answers.incidents.facts import FOREVER, NamesrvFacts, RegistrationPeriod
+from namekeeper.answers.evidence import FOREVER
+from namekeeper.answers.incidents.facts import NamesrvFacts, RegistrationPeriod
 from namekeeper.answers.incidents.states import BrokerKey, BrokerOutage
 from namekeeper.common.expected import TOGETHER_MS
 from namekeeper.history.timeline import PeriodState
@@ -71,7 +72,7 @@ class IncidentPart(Struct):
     namesrv: str | None = None
     is_forgotten: bool = False
     closed_by: str | None = None
-    window_ms: int | None = None
+    window_ms: int = 0
     island: int = 0
 
     @property
@@ -147,7 +148,7 @@ def _of_brokers(
 ) -> Iterator[IncidentPart]:
     ends: dict[tuple[BrokerKey, int], _End] = {}
     for session in (each for facts in every for each in facts.sessions):
-        if session.row.ended_by in {"gone", "changed"}:
+        if session.ended_by in {"gone", "changed"}:
             _add_end(ends, session)
     for outage in outages:
         key = outage.key
@@ -161,38 +162,38 @@ def _of_brokers(
             broker_name=key.broker_name, broker=broker,
             is_forgotten=outage.is_last and outage.until < horizon,
             closed_by=None if end is None else min(end.closers, default=None),
-            window_ms=None if end is None else max(end.windows, default=None),
+            window_ms=0 if end is None else max(end.windows),
         )  # fmt: skip
 
 
 def _add_end(ends: dict[tuple[BrokerKey, int], _End], session: RegistrationPeriod) -> None:
     key = BrokerKey(session.cluster, session.broker_name, session.broker_id)
-    end = ends.setdefault((key, session.row.to), _End(set(), set(), set(), set()))
-    end.causes.add(session.reason or session.row.ended_by or "")
-    if session.row.to_peer is not None:
-        end.peers.add(session.row.to_peer)
+    end = ends.setdefault((key, session.to), _End(set(), set(), set(), set()))
+    end.causes.add(session.reason or session.ended_by or "")
+    if session.to_peer is not None:
+        end.peers.add(session.to_peer)
     if session.closed_by is not None:
         end.closers.add(session.closed_by)
-    if session.row.to_window_ms is not None:
-        end.windows.add(session.row.to_window_ms)
+    end.windows.add(session.to_window_ms)
 
 
 def _of_permissions(every: Sequence[NamesrvFacts], last_cluster: Mapping[str, str]) -> Iterator[IncidentPart]:
     found: dict[tuple[str, str, int], IncidentPart] = {}
-    for row, name in ((each.row, each.broker_name) for facts in every for each in facts.topics):
-        if row.cause != Cause.WIPE_WRITE_PERM:
+    for row in (each for facts in every for each in facts.topics):
+        if row.from_cause != Cause.WIPE_WRITE_PERM:
             continue
+        name = row.broker_name
         one = found.setdefault(
-            (row.namesrv, name, row.since),
+            (row.namesrv, name, row.valid_from),
             IncidentPart(
                 IncidentKind.PERMISSION_WIPED, last_cluster.get(name), "", Way.PERMISSION, name, name,
-                row.since, row.to, cause=row.cause, peer=row.peer, broker_name=name, broker=name,
-                namesrv=row.namesrv, window_ms=row.window_ms,
+                row.valid_from, row.to, cause=row.from_cause, peer=row.from_peer, broker_name=name,
+                broker=name, namesrv=row.namesrv, window_ms=row.from_window_ms,
             ),
         )  # fmt: skip
         one.to = max(one.to, row.to)
-        one.peer = min(filter(None, (one.peer, row.peer)), default=None)
-        one.window_ms = max(filter(None, (one.window_ms, row.window_ms)), default=None)
+        one.peer = min(filter(None, (one.peer, row.from_peer)), default=None)
+        one.window_ms = max(one.window_ms, row.from_window_ms)
     yield from found.values()
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from namekeeper.answers.incidents.causes import ExplainedOutage, explained_outages
 from namekeeper.answers.incidents.deletions import Deletion, asked_deletions
-from namekeeper.answers.incidents.facts import NamesrvFacts, RowPeriod, facts_of
+from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod, facts_of
 from namekeeper.answers.incidents.failures import IncidentId, IncidentKind, IncidentPart, failures, islands
 from namekeeper.answers.incidents.states import broker_outages, topic_outages
 from namekeeper.common.expected import MASS_BROKERS, TOGETHER_MS
@@ -190,7 +190,7 @@ def _clusters_of_names(every: Sequence[NamesrvFacts]) -> tuple[dict[str, str], d
     return least, {name: cluster for name, (_, cluster) in last.items()}
 
 
-_Ended = dict[tuple[str, str, str | None], list[RowPeriod]]
+_Ended = dict[tuple[str, str, str | None], list[TopicPeriod]]
 """Topic, broker name and cause -> the rows that ended so."""
 _Found = Iterator[tuple[IncidentId, FoundIncident]]
 
@@ -248,7 +248,7 @@ def _of_topics(
     rows: _Ended = defaultdict(list)
     wanted = {each.outage.topic for each in changed}
     for period in (period for facts in every for period in facts.topics if period.topic in wanted):
-        rows[period.topic, period.broker_name, period.row.to_cause].append(period.row)
+        rows[period.topic, period.broker_name, period.to_cause].append(period)
     for some_rows in rows.values():
         some_rows.sort(key=_end_of)
     for id_, some in of_id.items():
@@ -291,7 +291,7 @@ def _changed_at(each: ExplainedOutage, rows: _Ended) -> set[str | None]:
     return {row.namesrv for row in same[first : bisect_right(same, since, key=_end_of)]} or {each.namesrv}
 
 
-def _end_of(row: RowPeriod) -> int:
+def _end_of(row: TopicPeriod) -> int:
     return row.to
 
 
@@ -368,6 +368,6 @@ def _sorted(values: Iterable[str | None]) -> list[str]:
     return sorted({each for each in values if each is not None})
 
 
-def _window(since: int, of_each: Iterable[tuple[int, int | None]]) -> int | None:
+def _window(since: int, of_each: Iterable[tuple[int, int]]) -> int | None:
     """How long before its start an incident may have begun."""
-    return since - min(at - (window_ms or 0) for at, window_ms in of_each) or None
+    return since - min(at - window_ms for at, window_ms in of_each) or None

@@ -78,14 +78,14 @@ def broker_outages(every: Sequence[NamesrvFacts], horizon: int) -> list[BrokerOu
     held: dict[BrokerKey, list[tuple[_HeldPeriod, RegistrationPeriod]]] = defaultdict(list)
     for facts in every:
         for session in facts.sessions:
-            for each in _while_up(facts, session.row.boot, session.row.since, session.row.to):
+            for each in _while_up(facts, session.boot, session.valid_from, session.to):
                 key = BrokerKey(session.cluster, session.broker_name, session.broker_id)
                 held[key].append((each, session))
     found: list[BrokerOutage] = []
     for key in sorted(held):
         changes: _Changes = defaultdict(_StateDelta)
         for each, session in held[key]:
-            unregistered = session.reason == "unregister_broker" and session.row.to <= each.until
+            unregistered = session.reason == "unregister_broker" and session.to <= each.until
             changes[each.since].registered += 1
             changes[each.until].registered -= 1
             changes[each.until].ended = max(changes[each.until].ended, 2 * each.until + unregistered)
@@ -113,7 +113,7 @@ def topic_outages(
         for period in facts.topics:
             cluster = cluster_of.get(period.broker_name)
             if cluster is not None:
-                for each in _while_up(facts, None, period.row.since, period.row.to):
+                for each in _while_up(facts, None, period.valid_from, period.to):
                     held[cluster, period.topic].append((each, period))
     found: list[TopicOutage] = []
     for cluster, topic in sorted(held):
@@ -160,7 +160,7 @@ def _add_topic(
 
 def _expected_until(each: _HeldPeriod, period: TopicPeriod, horizon: int) -> int:
     """A deleted topic is not expected any more; one whose brokers went is still expected for a while."""
-    if period.row.ended_by in {"gone", "changed"} and period.reason is None:
+    if period.ended_by in {"gone", "changed"} and period.reason is None:
         return each.until
     return min(each.until + MEMORY_MS, horizon)
 
@@ -190,7 +190,7 @@ def _masters(facts: NamesrvFacts) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for session in facts.sessions:
         if session.broker_id == 0:
-            for each in _while_up(facts, session.row.boot, session.row.since, session.row.to):
+            for each in _while_up(facts, session.boot, session.valid_from, session.to):
                 found[session.broker_name].append((each.since, each.until))
     return {name: [*_joined(periods)] for name, periods in found.items()}
 
@@ -204,7 +204,7 @@ class _Witnesses:
         for facts in every:
             seen: dict[str, list[tuple[int, int]]] = defaultdict(list)
             for session in facts.sessions:
-                for each in _while_up(facts, session.row.boot, session.row.since, session.row.to):
+                for each in _while_up(facts, session.boot, session.valid_from, session.to):
                     seen[session.cluster].append((each.since, each.until + MEMORY_MS))
             for cluster, periods in seen.items():
                 for since, until in _joined(periods):

@@ -38,7 +38,7 @@ def facts(*steps: Step):
 
 def topics(*steps: Step):
     return [
-        (each.queues.write_queue_nums, each.row.since, each.row.until, each.row.ended_by, each.row.to_cause)
+        (each.write_queue_nums, each.valid_from, each.valid_to, each.ended_by, each.to_cause)
         for each in facts(*steps).topics
     ]
 
@@ -82,7 +82,7 @@ def test_a_session_goes_on_when_the_data_of_its_broker_change():
     changed = Changed(1, 20, 20, [live(version=2)])
     gone = Changed(1, 30, 30, [live(gone=True, reason="expired", cause="expired")])
     (session,) = facts(checkpoint(10, live()), changed, gone, END).sessions
-    assert (session.row.since, session.row.until, session.row.ended_by, session.reason) == (
+    assert (session.valid_from, session.valid_to, session.ended_by, session.reason) == (
         10,
         30,
         "gone",
@@ -99,6 +99,6 @@ def test_a_new_generation_and_a_new_boot_are_other_sessions():
         Began(2, 1, 40, STARTED),
         checkpoint(41, live(gen=2), boot=2),
     )
-    assert [(each.row.boot, each.row.since, each.row.until, each.row.ended_by) for each in found.sessions] == [
+    assert [(each.boot, each.valid_from, each.valid_to, each.ended_by) for each in found.sessions] == [
         (1, 10, 20, "changed"), (1, 20, 30, "unknown"), (2, 41, None, None),
     ]  # fmt: skip
