@@ -1,18 +1,27 @@
 """Steps without the rows that are not about a topic or the sessions of brokers."""
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from typing import TypeGuard
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from typing import Any, TypeGuard
 
 from msgspec import structs
 
-from namekeeper.history.rows import AnyKey, GroupKey, LiveKey, MappingKey, Row, Rows, TopicKey, rows_in
-from namekeeper.journal.contract.record import BrokerLive, BrokerNameRemovedRecord, Record, TopicQueues
+from namekeeper.history.rows import AnyKey, LiveKey, Row, Rows, TopicKey
+from namekeeper.journal.contract.record import (
+    BrokerGroup,
+    BrokerLive,
+    BrokerNameRemovedRecord,
+    Record,
+    TopicMapping,
+    TopicQueues,
+    TopicQueuesRow,
+)
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Seen, Step
 
 __all__ = ["BrokersOfTopic", "is_later_part_of", "narrowed", "steps_of_broker", "steps_of_topic"]
 
-_Keeps = Callable[[AnyKey, Row | None], bool]
+_PartOf = Callable[[Any], Any]
+"""The part of a record, or of a row of a checkpoint, that counts; None: nothing of it does."""
 
 
 def narrowed(
@@ -26,15 +35,20 @@ def narrowed(
         brokers: names of the brokers whose sessions count; None: all.
         present: keys of rows that count, too: another broker that takes an address ends the session there.
     """
-    if isinstance(step, Changed):
-        records = [each for record in step.records for each in _about(record, topic, brokers, present)]
-        position = step.boot, step.seq, step.ts
-        return Changed(*position, records) if records else Seen(*position, None)
-    if isinstance(step, CheckpointApplied):
-        rows = Rows()
-        rows.of.update(_rows_about(step.state.of, topic, brokers, present))
-        return CheckpointApplied(step.boot, step.seq, step.ts, rows)
-    return step
+
+    def part_of(found: Record | Row) -> Record | Row | None:
+        if isinstance(found, TopicQueues):
+            rows = [row for row in found.rows if row[0] == topic]
+            return structs.replace(found, rows=rows) if rows else None
+        if isinstance(found, TopicQueuesRow):
+            counts = found.topic == topic
+        elif isinstance(found, BrokerLive):
+            counts = brokers is None or found.broker_name in brokers or _key_of(found) in present
+        else:
+            counts = isinstance(found, BrokerNameRemovedRecord)
+        return found if counts else None
+
+    return _only(step, part_of)
 
 
 class BrokersOfTopic:
@@ -95,7 +109,9 @@ class BrokersOfTopic:
 
 def steps_of_topic(steps: Iterable[Step]) -> Iterator[Step]:
     """The same steps, with the rows of topics and of broker groups alone."""
-    return _only(steps, lambda key, _row: isinstance(key, TopicKey | MappingKey | GroupKey), _is_removal)
+    return (
+        _only(step, lambda found: found if isinstance(found, _OF_TOPICS) else None) for step in _bare(steps)
+    )
 
 
 def steps_of_broker(steps: Iterable[Step], name: str) -> Iterator[Step]:
@@ -107,14 +123,15 @@ def steps_of_broker(steps: Iterable[Step], name: str) -> Iterator[Step]:
     """
     its: set[AnyKey] = set()
 
-    def keeps(key: AnyKey, row: Row | None) -> bool:
-        if not isinstance(key, LiveKey):
-            return False
-        if name == key.broker_addr or (isinstance(row, BrokerLive) and row.broker_name == name):
+    def part_of(found: Record | Row) -> Record | Row | None:
+        if not isinstance(found, BrokerLive):
+            return None
+        key = _key_of(found)
+        if name == key.broker_addr or (not found.gone and found.broker_name == name):
             its.add(key)
-        return key in its
+        return found if key in its else None
 
-    return _only(steps, keeps, lambda _record: False)
+    return (_only(step, part_of) for step in _bare(steps))
 
 
 def is_later_part_of(at: int, step: Step, coverage: Coverage) -> bool:
@@ -136,53 +153,25 @@ def is_later_part_of(at: int, step: Step, coverage: Coverage) -> bool:
     return False
 
 
-def _about(
-    record: Record, topic: str, brokers: Container[str] | None, present: Container[AnyKey]
-) -> Iterable[Record]:
-    if isinstance(record, TopicQueues):
-        rows = [row for row in record.rows if row[0] == topic]
-        return (structs.replace(record, rows=rows),) if rows else ()
-    if isinstance(record, BrokerLive):
-        key = LiveKey(record.cluster, record.broker_addr)
-        return (record,) if brokers is None or record.broker_name in brokers or key in present else ()
-    return (record,) if isinstance(record, BrokerNameRemovedRecord) else ()
+_OF_TOPICS = (TopicQueues, TopicQueuesRow, TopicMapping, BrokerGroup, BrokerNameRemovedRecord)
 
 
-def _rows_about(
-    rows: Mapping[AnyKey, Row], topic: str, brokers: Container[str] | None, present: Container[AnyKey]
-) -> Iterator[tuple[AnyKey, Row]]:
-    for key, row in rows.items():
-        if isinstance(key, TopicKey):
-            if key.topic == topic:
-                yield key, row
-        elif isinstance(row, BrokerLive) and (
-            brokers is None or row.broker_name in brokers or key in present
-        ):
-            yield key, row
+def _bare(steps: Iterable[Step]) -> Iterator[Step]:
+    """The same steps; of those that change no row only that they were there."""
+    return (Seen(step.boot, step.seq, step.ts, None) if isinstance(step, Seen) else step for step in steps)
 
 
-def _is_removal(record: Record) -> bool:
-    """Whether a record ends rows that it does not name."""
-    return isinstance(record, BrokerNameRemovedRecord)
+def _key_of(record: BrokerLive) -> LiveKey:
+    return LiveKey(record.cluster, record.broker_addr)
 
 
-def _only(steps: Iterable[Step], keeps: _Keeps, keeps_record: Callable[[Record], bool]) -> Iterator[Step]:
-    for step in steps:
-        if isinstance(step, Changed):
-            records = [
-                record
-                for record in step.records
-                if keeps_record(record) or any(keeps(key, row) for key, row in rows_in(record))
-            ]
-            yield Changed(step.boot, step.seq, step.ts, records) if records else _seen(step)
-        elif isinstance(step, CheckpointApplied):
-            rows = Rows()
-            rows.of.update((key, row) for key, row in step.state.of.items() if keeps(key, row))
-            yield CheckpointApplied(step.boot, step.seq, step.ts, rows)
-        else:
-            yield _seen(step) if isinstance(step, Seen) else step
-
-
-def _seen(step: Step) -> Seen:
-    """Only that the step was there."""
-    return Seen(step.boot, step.seq, step.ts, None)
+def _only(step: Step, part_of: _PartOf) -> Step:
+    if isinstance(step, Changed):
+        records = [part for record in step.records if (part := part_of(record)) is not None]
+        position = step.boot, step.seq, step.ts
+        return Changed(*position, records) if records else Seen(*position, None)
+    if isinstance(step, CheckpointApplied):
+        rows = Rows()
+        rows.of.update((key, row) for key, row in step.state.of.items() if part_of(row) is not None)
+        return CheckpointApplied(step.boot, step.seq, step.ts, rows)
+    return step

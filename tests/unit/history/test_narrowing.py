@@ -1,6 +1,12 @@
 """Which steps, rows and brokers count for a topic."""
 
-from namekeeper.history.narrowing import BrokersOfTopic, is_later_part_of, narrowed
+from namekeeper.history.narrowing import (
+    BrokersOfTopic,
+    is_later_part_of,
+    narrowed,
+    steps_of_broker,
+    steps_of_topic,
+)
 from namekeeper.history.rows import GroupKey, LiveKey, Rows, TopicKey
 from namekeeper.journal.contract.record import (
     BrokerGroup,
@@ -71,6 +77,42 @@ def test_sessions_of_other_brokers_do_not_count_but_where_they_end_one():
     rows = narrowed(checkpoint(live("b", "b:1"), live("x", "a:1"), live("x", "c:1")), "T", {"b"}, present)
     assert isinstance(rows, CheckpointApplied)
     assert rows.state.of.keys() == {LiveKey("c", "b:1"), LiveKey("c", "a:1")}
+
+
+def test_the_steps_of_a_topic_have_topics_and_groups_alone():
+    removed = BrokerNameRemovedRecord(broker_name="b")
+    seen = Seen(1, 7, 7, live("b"))
+    steps = [
+        changed(live("b"), group("b"), has("b", "T", "U"), removed),
+        changed(live("b")),
+        checkpoint(live("b"), group("b")),
+        seen,
+    ]
+    kept, left_out, shown, other = steps_of_topic(steps)
+    assert kept == changed(group("b"), has("b", "T", "U"), removed)
+    assert left_out == Seen(1, 5, 5, None)
+    assert isinstance(shown, CheckpointApplied)
+    assert shown.state.of.keys() == {GroupKey("b")}
+    assert other == Seen(1, 7, 7, None)
+
+
+def test_the_steps_of_a_broker_have_its_addresses_from_its_first_row_on():
+    other, gone = live("other"), live("b")
+    gone.gone = True
+    steps = [
+        changed(other),
+        changed(gone),
+        changed(live("b"), group("b")),
+        changed(other, live("x", "b:1")),
+        checkpoint(live("b"), live("x", "b:1")),
+    ]
+    before, never, first, after, shown = steps_of_broker(steps, "b")
+    assert before == never == Seen(1, 5, 5, None)
+    assert (first, after) == (changed(live("b")), changed(other))
+    assert isinstance(shown, CheckpointApplied)
+    assert shown.state.of.keys() == {LiveKey("c", "a:1")}
+    (by_addr,) = steps_of_broker([changed(live("x", "b:1"), other)], "b:1")
+    assert by_addr == changed(live("x", "b:1"))
 
 
 def brokers_after(*steps: Step, limit: int = 10) -> set[str]:
