@@ -227,6 +227,7 @@ _SETTINGS = NamesrvSettings(
     allow_config_update=True,
     rocketmq_home="/opt/rocketmq",
     kv_config_path="/opt/rocketmq/namesrv/kvConfig.json",
+    broker_names_limit=20_000,  # the default when the journals were written
     config_store_path="/opt/rocketmq/namesrv/namesrv.properties",
 )
 
