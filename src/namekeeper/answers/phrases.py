@@ -142,8 +142,8 @@ def end_of_session(session: BrokerSession, name: str | None = None) -> str:
     if session.ended_by in {"unknown", "checkpoint"}:
         return f"{who} was registered until records were lost"
     text = f"{who} {_ended(session.reason, session.to_peer, session.closed_by)}"
-    if session.reason not in ENDS:  # an observer does not know when the broker was last heard
-        return text
+    if session.reason not in ENDS or session.to_window_ms:
+        return text  # an observer does not know when the broker was last heard
     return f"{text}, {shown_duration(session.idle_ms or 0)} after it was last heard"
 
 

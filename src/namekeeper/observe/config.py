@@ -60,6 +60,8 @@ class ObservedCluster(Struct, frozen=True):
     discover: tuple[Address, ...] = ()
     """Names in the DNS: each address behind one is a name server of its own."""
     access: ConnectionSettings = ConnectionSettings()
+    logs: Mapping[Address, str] = {}
+    """Name server -> its log file, as the observer can read it."""
 
 
 class Observing(Struct, frozen=True):
@@ -96,6 +98,7 @@ class _ClusterTable(Struct, forbid_unknown_fields=True):
     tls_key: str = ""
     access_key: str = ""
     secret_key_file: str = ""
+    logs: dict[str, str] = {}
 
 
 class _ObserveFile(Struct, forbid_unknown_fields=True):
@@ -207,8 +210,16 @@ def _cluster(label: str, table: _ClusterTable, source: str) -> ObservedCluster:
         access_key=table.access_key,
         **paths,
     )
+    name_servers = _addresses(table.name_servers, source)
+    logs = dict(zip(_addresses(list(table.logs), source), table.logs.values(), strict=True))
+    for address in logs.keys() - set(name_servers) if not table.discover else ():
+        raise ConfigError(f"{source}: cluster {label!r}: logs has {address}, which is none of name_servers")
     return ObservedCluster(
-        label, _addresses(table.name_servers, source), _addresses(table.discover, source), access
+        label,
+        name_servers,
+        _addresses(table.discover, source),
+        access,
+        {address: str(folder / path) for address, path in logs.items()},
     )
 
 

@@ -19,7 +19,9 @@ from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import NamekeeperError, RequestError
 from namekeeper.model.broker import BrokerKey
 from namekeeper.observe.brokers import live_brokers
+from namekeeper.observe.causes import has_cause_in_log
 from namekeeper.observe.journal import JournalStatus, ObservedJournal, OpenJournal, Restart
+from namekeeper.observe.log_file import LogStatus, ServerLog
 from namekeeper.observe.memory import MemoryLimits
 from namekeeper.observe.questions import (
     AskConfig,
@@ -96,6 +98,8 @@ class ObserverStatus(Struct, frozen=True, kw_only=True):
     journal: JournalStatus | None
     size_bytes: int = 0
     """Memory of its topics, rows, brokers and entries, about."""
+    log: LogStatus | None = None
+    """The log file of the name server, if causes are read from it."""
 
 
 class NameServerObserver:
@@ -111,6 +115,7 @@ class NameServerObserver:
         sleep: waits this many seconds.
         memory: bounds the memory of all observers.
         threads: run what takes long.
+        log_file: the log of the name server, if it can be read here.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part
@@ -125,6 +130,7 @@ class NameServerObserver:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         memory: MemoryLimits | None = None,
         threads: DaemonThreads | None = None,
+        log_file: ServerLog | None = None,
     ) -> None:
         self.addr = addr
         self._sender = sender
@@ -135,6 +141,7 @@ class NameServerObserver:
         self._sleep = sleep
         self._memory = memory or MemoryLimits()
         self._threads = threads or DaemonThreads("answer", THREADS)
+        self._log_file = log_file
         self._is_leaving = False
         """Whether a thread need not take an answer any more."""
         self._too_large = ""
@@ -156,10 +163,13 @@ class NameServerObserver:
 
     async def run(self) -> None:
         """Observe until cancelled; then end the journal at the last answer."""
+        following = None if self._log_file is None else asyncio.create_task(self._log_file.follow())
         try:
             while True:
                 await self._sleep(await self.step())
         finally:
+            if following is not None:
+                following.cancel()
             self._memory.release(self)
             await self._leave()
 
@@ -181,6 +191,7 @@ class NameServerObserver:
             refused=dict(self._refused),
             journal=None if self._journal is None else self._journal.status(),
             size_bytes=tables.size,
+            log=None if self._log_file is None else self._log_file.status(),
         )
 
     async def step(self) -> float:
@@ -357,7 +368,11 @@ class NameServerObserver:
         if outcome.is_doubted:
             self._schedule.doubt()
         if self._journal is not None:
-            self._journal.answered(answer.received, outcome.changes)
+            changes = outcome.changes
+            if self._log_file is not None and has_cause_in_log(changes):
+                with self._journal.paused():  # the tables are ahead of the journal
+                    changes = await self._log_file.explained(changes, answer.received.mono_ms)
+            self._journal.answered(answer.received, changes)
         elif self._tables.is_complete and self._schedule.has_answers:
             self._journal = self._open_journal(self._restart, self._tables.snapshot, answer.received)
             self._reason = ""

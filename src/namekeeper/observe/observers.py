@@ -11,6 +11,7 @@ from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.model.now import Now
 from namekeeper.observe.config import ObservedCluster, Observing, Target, journal_settings, writer_settings
 from namekeeper.observe.journal import ObservedJournal
+from namekeeper.observe.log_file import ServerLog
 from namekeeper.observe.memory import MemoryLimits
 from namekeeper.observe.observer import (
     THREADS,
@@ -147,6 +148,7 @@ class Observers:
             settings = journal_settings(target, restart)
             return ObservedJournal(settings, writer, target.address.port, take_snapshot, now)
 
+        path = cluster.logs.get(target.address)
         while True:
             try:
                 async with self._open_sender(cluster) as sender:
@@ -155,6 +157,7 @@ class Observers:
                         clock=self._clock, rates=self._observing.rates,
                         on_change=lambda status: self._on_change(target.id, status),
                         memory=self._memory, threads=self._threads,
+                        log_file=None if path is None else ServerLog(path, self._clock),
                     )  # fmt: skip
                     await observer.run()
             except Exception:

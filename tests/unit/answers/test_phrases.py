@@ -6,6 +6,7 @@ from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.answers.phrases import (
     CLOSED_BY,
     end_of_row,
+    end_of_session,
     ended,
     session_ended_with,
     was_dropped_by_broker,
@@ -79,6 +80,7 @@ def test_how_a_row_ended(more, text):
 def test_an_observer_does_not_know_when_a_broker_was_last_heard():
     gone = route(to_cause="observed", reason="broker_name_removed")
     assert end_of_row(evidence(session(reason="observed", idle_ms=0)), gone) == "b (a:1) is gone"
+    assert end_of_session(session(idle_ms=0, to_window_ms=1_000)) == "b (a:1) expired"
 
 
 def test_the_session_behind_a_row_ended_with_it():

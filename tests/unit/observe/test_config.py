@@ -65,6 +65,14 @@ def test_a_file_says_everything():
     )
 
 
+def test_each_name_server_may_have_a_log():
+    logs = '[clusters.a.logs]\n"h:1" = "namesrv.log"\n'
+    (cluster,) = parsed(SMALL + logs).clusters
+    assert cluster.logs == {Address("h", 1): "/etc/namesrv.log"}
+    (behind,) = parsed('[clusters.a]\ndiscover = ["ns:1"]\n' + logs).clusters
+    assert behind.logs == {Address("h", 1): "/etc/namesrv.log"}
+
+
 def test_a_small_file_has_the_defaults():
     observing = parsed(SMALL)
     assert (observing.journal, observing.rates, observing.limits) == ("j", Rates(), Limits())
@@ -89,6 +97,8 @@ def test_a_small_file_has_the_defaults():
             "tls_key",
         ),
         (SMALL + 'access_key = "k"', "secret_key_file"),
+        (SMALL + 'logs = { "h:2" = "l" }', "logs has h:2, which is none of name_servers"),
+        (SMALL + 'logs = { "h" = "l" }', "address 'h' can't be used"),
         ("budget_percent = 0\n" + SMALL, "budget_percent = 0"),
         ("budget_percent = 101\n" + SMALL, "budget_percent = 101"),
         ("budget_percent = nan\n" + SMALL, "budget_percent = nan"),

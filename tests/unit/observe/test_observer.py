@@ -7,11 +7,14 @@ from functools import partial
 from random import Random
 
 import pytest
+from msgspec import structs
 
+from namekeeper.observe.log_file import LogStatus
 from namekeeper.observe.memory import MemoryLimits
 from namekeeper.observe.observer import LARGE_SIZE, TOO_LARGE_PAUSE_SECONDS, NameServerObserver, ObserverState
 from namekeeper.observe.questions import NAMES_LIMIT, AskTopics
 from namekeeper.observe.schedule import Rates
+from namekeeper.route.events import Cause
 from namekeeper.wire.command import Response
 from tests.support.system.loops import virtual_time
 from tests.support.system.waiting import eventually
@@ -23,7 +26,7 @@ pytestmark = virtual_time
 class Observed:
     """An observer of a name server in memory."""
 
-    def __init__(self, memory=None, **settings):
+    def __init__(self, memory=None, log_file=None, **settings):
         self.network = SimulatedNetwork(Random(1), **settings)
         self.periods: list[MemoryJournal] = []
         self.states = []
@@ -35,6 +38,7 @@ class Observed:
             clock=LoopClock(),
             rates=Rates(budget=0.1),
             memory=memory,
+            log_file=log_file,
             on_change=lambda status: self.states.append(status.state),
         )
 
@@ -379,3 +383,46 @@ async def test_a_large_answer_is_taken_while_the_journal_of_its_name_server_look
         await eventually(lambda: made.status.topics > LARGE_SIZE)
     assert set(paused) == {(True, False)}
     assert not made.periods[-1].is_paused
+
+
+class FakeLog:
+    """A log that has a cause of each change, which comes a second after the answer."""
+
+    def __init__(self):
+        self.is_followed = False
+        self.periods = []
+
+    async def follow(self):
+        self.is_followed = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_followed = False
+
+    async def explained(self, changes, received):
+        assert self.periods[-1].is_paused, "a checkpoint would have what no record has yet"
+        await asyncio.sleep(1)
+        return [structs.replace(change, cause=Cause.CHANNEL_CLOSED) for change in changes]
+
+    def status(self):
+        return LogStatus("l", "", 1, 0)
+
+
+async def test_a_cause_of_the_log_comes_later_and_the_time_is_that_of_the_answer():
+    log = FakeLog()
+    one = Observed(log_file=log)
+    log.periods = one.periods
+    one.register()
+    async with one:
+        await asyncio.sleep(5)
+        assert log.is_followed
+        one.unregister()
+        await asyncio.sleep(5)
+        (period,) = one.periods
+        gone = next(record for record in period.records if record["kind"] == "broker_live")
+        assert gone["cause"] == "channel_closed"
+        answered = [exchange.received for exchange in one.network.exchanges if exchange.code == 106]
+        assert gone["up_ms"] in answered
+        assert not period.is_paused
+        assert one.status.log == LogStatus("l", "", 1, 0)
+    assert not log.is_followed

@@ -78,6 +78,10 @@ SECRET_BYTES = 4_096
     help="What the requests may cost each name server, of one of its cores.",
 )  # fmt: skip
 @click.option(
+    "--log", "log_file", metavar="FILE",
+    help="Log file of the only name server in -n: causes of changes are read from Java's namesrv.log.",
+)  # fmt: skip
+@click.option(
     "--status",
     "shows_status",
     is_flag=True,
@@ -88,7 +92,8 @@ SECRET_BYTES = 4_096
 @click.pass_context
 def observe(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
-    journal: str, budget_percent: float, shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
+    journal: str, budget_percent: float, log_file: str | None, shows_status: bool, as_json: bool,
+    **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Keep a journal of name servers that run, of any release, by asking them.
 
@@ -101,10 +106,10 @@ def observe(  # noqa: PLR0913 - one for each option
             _show(_folder_of(journal, config_file), as_json=as_json)
             return
         if config_file is not None:
-            if discover or any(connection[name] for name in SENDER_OPTIONS):
+            if discover or log_file or any(connection[name] for name in SENDER_OPTIONS):
                 raise ConfigError(
                     f"{config_file} says which name servers there are, and how they are reached: leave out"
-                    " --discover and the options for connections"
+                    " --discover, --log and the options for connections"
                 )
             observing = _load(config_file, journal)
             secret = ""
@@ -112,7 +117,9 @@ def observe(  # noqa: PLR0913 - one for each option
             source = context.get_parameter_source("namesrv_addr")
             if discover and source is not ParameterSource.COMMANDLINE:
                 namesrv_addr = ""
-            observing, secret = _of_options(namesrv_addr, discover or "", journal, budget_percent, connection)
+            observing, secret = _of_options(
+                namesrv_addr, discover or "", journal, budget_percent, log_file, connection
+            )
         _make_folder(observing.journal)
         openers = {cluster.label: _client_opener(cluster.access, secret) for cluster in observing.clusters}
     except NamekeeperError as error:
@@ -126,7 +133,12 @@ def observe(  # noqa: PLR0913 - one for each option
 
 
 def _of_options(
-    namesrv_addr: str, discover: str, journal: str, budget_percent: float, connection: dict[str, Any]
+    namesrv_addr: str,
+    discover: str,
+    journal: str,
+    budget_percent: float,
+    log_file: str | None,
+    connection: dict[str, Any],
 ) -> tuple[Observing, str]:
     """Return the cluster that the options name, and the secret key.
 
@@ -146,7 +158,11 @@ def _of_options(
         tls_key=files.key,
         access_key="" if credentials is None else credentials.access_key,
     )
-    cluster = ObservedCluster("", _list(namesrv_addr), _list(discover), access)
+    name_servers = _list(namesrv_addr)
+    if log_file and len(name_servers) != 1:
+        raise ConfigError("--log is the file of one name server in -n: of several, name the files in -c FILE")
+    logs = {name_servers[0]: log_file} if log_file else {}
+    cluster = ObservedCluster("", name_servers, _list(discover), access, logs)
     observing = Observing(journal, (cluster,), Rates(budget=budget_percent / 100))
     check_targets(observing, "-n")
     return observing, "" if credentials is None else credentials.secret_key
@@ -288,6 +304,9 @@ def _lines(id_: str, status: ObserverStatus) -> Iterator[str]:
     yield f"  {requests}, about {status.cost_us / 1e6:.1f} s of its processor"
     for code, why in status.refused.items():
         yield f"  request {code} is refused: {why}"
+    if status.log is not None:
+        found = status.log.trouble or f"{status.log.path}: {shown_count(status.log.entries, 'cause')}"
+        yield f"  log: {found}"
     if status.journal is not None:
         trouble = status.journal.trouble
         yield f"  journal: {status.journal.folder}{f': not recording: {trouble}' if trouble else ''}"

@@ -81,7 +81,8 @@ class EnvelopeMembers(Struct, kw_only=True, omit_defaults=True):
         "The request that asked for the change or the rule that made it; absent in checkpoints, in activity"
         " and in records about the server. The cause restored: the boot began with these rows, which were"
         " those at the end of the boot before; no broker has confirmed them yet. The cause observed: an"
-        " observer saw the change, and its cause is not known.")] = ""
+        " observer saw the change, and its cause is not known. A record of an observer has another cause"
+        " if the log of the name server has it.")] = ""
     peer: Annotated[str, stated(
         "Who asked: host:port of the connection, or user@host:port where access rules know whose signature"
         " the request has; absent when nobody asked.")] = ""

@@ -56,6 +56,13 @@ def test_the_options_name_the_name_servers(made, tmp_path):
     assert (tmp_path / "j").is_dir()
 
 
+def test_the_log_is_that_of_the_only_name_server(made, tmp_path):
+    log = str(tmp_path / "namesrv.log")
+    assert run("-n", "a:9876", "--journal", str(tmp_path), "--log", log).exit_code == 0
+    (cluster,) = made[0][0].clusters
+    assert cluster.logs == {Address("a", 9876): log}
+
+
 def test_the_name_servers_of_the_environment_count_where_none_are_given(made, tmp_path):
     environment = {"NAMESRV_ADDR": "e:9876"}
     run("--journal", str(tmp_path), env=environment)
@@ -113,6 +120,9 @@ def test_a_cluster_is_reached_with_its_keys_and_over_tls(made, tmp_path):
         (["-c", ".", "--journal", "j"], "not a regular file"),
         (["-c", "/nowhere.toml", "--discover", "a:1"], "leave out"),
         (["-c", "/nowhere.toml", "--tls"], "leave out"),
+        (["-c", "/nowhere.toml", "--log", "l"], "leave out"),
+        (["-n", "a:1;b:1", "--journal", "j", "--log", "l"], "of several, name the files in -c FILE"),
+        (["--discover", "a:1", "--journal", "j", "--log", "l"], "of several, name the files in -c FILE"),
         (["--status"], "give --journal DIR"),
         (["--status", "--journal", "/nowhere"], "no observer writes there now"),
     ],
@@ -158,6 +168,17 @@ def test_the_status_says_the_windows_and_what_is_wrong(tmp_path):
         "  journal: j/ns: not recording: the disk is full",
     ]
     assert json.loads(run("--status", "--json", "--journal", str(tmp_path)).stdout) == STATUS
+
+
+@pytest.mark.parametrize(
+    ("trouble", "line"),
+    [("", "  log: l: 3 causes"), ("l: no such file or directory", "  log: l: no such file or directory")],
+)
+def test_the_status_says_whether_the_log_is_read(tmp_path, trouble, line):
+    log = {"path": "l", "trouble": trouble, "entries": 3, "skipped_bytes": 0}
+    status = {"ns": {**STATUS["ns"], "log": log}}
+    (tmp_path / ".observe.json").write_text(json.dumps(status))
+    assert line in run("--status", "--journal", str(tmp_path)).stdout.splitlines()
 
 
 def test_an_old_status_is_called_old(tmp_path):
