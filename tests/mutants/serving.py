@@ -38,14 +38,6 @@ SERVING_MUTANTS = (
         ("lookup_cache/test_cache.py",),
     ),
     Mutant(
-        "all-counters-looked-at-for-few-headers",
-        "lookup_cache/cache.py",
-        "max(len(self._entries), len(self._counters), MIN_TURNED_AWAY)",
-        "max(len(self._entries), MIN_TURNED_AWAY)",
-        "the counters of all topics are added up for as many look-ups at least",
-        ("lookup_cache/test_cache.py",),
-    ),
-    Mutant(
         "cache-believes-any-digits",
         "lookup_cache/cache.py",
         ' or digits != b"%d" % opaque:',

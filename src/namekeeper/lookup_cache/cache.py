@@ -128,6 +128,7 @@ class LookupCache:
         "_forgotten",
         "_found_before",
         "_handled",
+        "_hits",
         "_limit",
         "_shared",
         "_topics",
@@ -141,7 +142,7 @@ class LookupCache:
 
         Args:
             limit_bytes: bounds headers and bodies together.
-            counts_by_topic: whether `take_counts` will be called; without it only the total is counted.
+            counts_by_topic: whether `take_counts` will be called; without it topics share a counter.
         """
         self.revision = 0
         """Number of invalidations. Read it before the server makes an answer, and pass it to `learn`."""
@@ -156,7 +157,8 @@ class LookupCache:
         self._bytes = 0
         self._limit = limit_bytes
         self._counters = LookupCounters(by_topic=counts_by_topic)
-        self._handled = 0
+        self._hits = self._handled = 0
+        """Lookups that `find` answered, and those that had a route and missed."""
         self.topic_answers = TopicAnswers(limit_bytes, self._counters)
         """The answers of the native fast path; they are invalidated and counted with this cache."""
         self._turned_away = self._found_before = 0
@@ -179,6 +181,7 @@ class LookupCache:
         if heads is None or (self._distrusted and self.is_distrusted(entry.topic)):
             return None
         entry.counter.count += 1
+        self._hits += 1  # beside the counters of topics: there may be 180,000 of them
         return heads[len(digits)] + digits + entry.tail
 
     def learn(self, header: bytes, opaque: int, *, topic: str, body: bytes, revision: int) -> None:
@@ -259,7 +262,7 @@ class LookupCache:
     def found(self) -> int:
         """Lookups that `find` or the native fast path answered since the start."""
         self.topic_answers.count()
-        return self._counters.total - self._handled
+        return self._hits + self.topic_answers.found
 
     @property
     def missed(self) -> int:
@@ -290,12 +293,9 @@ class LookupCache:
         self._bytes = 0
 
     def _turn_away(self) -> None:
-        """Count a header without room; after many, check whether clients use the cached headers.
-
-        The check is rare, because `found` takes time in proportion to the topics.
-        """
+        """Count a header without room; after many, check whether clients use the cached headers."""
         self._turned_away += 1
-        if self._turned_away <= max(len(self._entries), len(self._counters), MIN_TURNED_AWAY):
+        if self._turned_away <= max(len(self._entries), MIN_TURNED_AWAY):
             return
         found = self.found
         if found - self._found_before < self._turned_away:

@@ -25,30 +25,23 @@ class LookupCounter(Struct, gc=False):
 class LookupCounters:
     """Topic -> counter; touched from the event loop only. Beyond the limit, topics share one counter."""
 
-    __slots__ = ("_by_topic", "_bytes", "_limit", "_others", "_shared", "_taken")
+    __slots__ = ("_by_topic", "_bytes", "_limit", "_others", "_shared")
 
     def __init__(self, *, by_topic: bool, limit_bytes: int = LIMIT_BYTES) -> None:
         """Start empty.
 
         Args:
-            by_topic: False has all topics share one counter, for a server that only wants the total.
+            by_topic: False has all topics share one counter, for a server that does not take the counts.
             limit_bytes: bounds the memory for topics and counters.
         """
         self._by_topic: dict[str, LookupCounter] = {}
         self._shared = None if by_topic else LookupCounter()
         self._others = LookupCounter()
         self._limit = limit_bytes
-        self._bytes = self._taken = 0
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._by_topic)
-
-    @property
-    def total(self) -> int:
-        """Lookups counted since the start; takes time in proportion to the number of topics."""
-        if self._shared is not None:
-            return self._shared.count
-        return self._taken + self._others.count + sum(counter.count for counter in self._by_topic.values())
 
     def of(self, topic: str) -> LookupCounter:
         """The counter of a topic, valid until the next `take`."""
@@ -68,7 +61,6 @@ class LookupCounters:
 
         Topics beyond the limit are counted together under an empty name.
         """
-        self._taken = self.total
         taken, self._by_topic = self._by_topic, {}
         if self._others.count:
             taken[OTHERS] = self._others

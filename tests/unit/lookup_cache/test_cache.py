@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.lookup_cache.cache import KEYS_FREED, LookupCache
+from namekeeper.lookup_cache.counters import LookupCounter
 from namekeeper.wire.codec import encode_response
 from namekeeper.wire.command import Response, request
 from namekeeper.wire.json_header import encode_json_header
@@ -45,6 +46,23 @@ def test_look_ups_are_counted_by_topic_found_or_not():
     assert cache.found == 4
     assert counts(cache) == {"T": 4, "U": 1}
     assert cache.found == 4
+
+
+def test_the_total_takes_no_longer_with_many_topics():
+    """With 150,000 topics each scrape of the metrics held everybody up for up to 200 ms."""
+
+    class Untouched(dict[str, LookupCounter]):
+        def values(self):
+            raise AssertionError("the counters of all topics are gone through")
+
+        items = __iter__ = values
+
+    cache = LookupCache(10_000)
+    learn(cache)
+    cache.find(header_of())
+    cache.count("U")
+    cache._counters._by_topic = Untouched(cache._counters._by_topic)
+    assert (cache.found, cache.missed) == (1, 1)
 
 
 def test_after_counts_were_taken_counting_begins_again_at_zero():
@@ -201,22 +219,11 @@ def test_what_is_asked_for_stays_though_others_find_no_room(full):
     assert set(full.topics) == topics
 
 
-def test_a_cache_without_any_room_forgets_nothing_and_looks_at_no_counter(monkeypatch):
+def test_a_cache_without_any_room_forgets_nothing(monkeypatch):
     monkeypatch.setattr("namekeeper.lookup_cache.cache.MIN_TURNED_AWAY", 20)
     cache = LookupCache(0)
     assert not any(find_or_learn(cache, f"T{number % 3}") for number in range(200))
     assert cache.revision == 0
-
-
-def test_whether_the_kept_headers_are_used_is_looked_at_less_often_if_there_are_many_topics(full):
-    before = full.revision
-    for number in range(200):
-        full.count(f"N{number}")
-    assert not any(find_or_learn(full, f"T{number % 3}") for number in range(200))
-    assert full.revision == before
-    for number in range(30):
-        find_or_learn(full, f"T{number % 3}")
-    assert full.revision > before
 
 
 def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others():

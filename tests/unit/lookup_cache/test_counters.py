@@ -8,16 +8,14 @@ from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.lookup_cache.counters import ENTRY_BYTES, LIMIT_BYTES, OTHERS, LookupCounters
 
 
-def test_counts_are_taken_once_and_the_total_stays():
+def test_counts_are_taken_once():
     counters = LookupCounters(by_topic=True)
     counters.of("A").count += 2
     counters.of("B").count += 1
     counters.of("A").count += 1
     assert {topic: counter.count for topic, counter in counters.take().items()} == {"A": 3, "B": 1}
     counters.of("C").count += 1
-    assert counters.total == 5
     assert {topic: counter.count for topic, counter in counters.take().items()} == {"C": 1}
-    assert counters.total == 5
     assert not counters.take()
 
 
@@ -30,23 +28,20 @@ def test_what_was_taken_is_not_counted_on():
     assert counters.take()["A"].count == 5
 
 
-def test_where_only_the_total_is_wanted_topics_share_a_counter():
+def test_where_no_counts_are_taken_topics_share_a_counter():
     counters = LookupCounters(by_topic=False)
     counters.of("A").count += 1
     assert counters.of("B") is counters.of("A")
     assert not counters.take()
-    assert counters.total == 1
 
 
 def test_topics_beyond_the_limit_are_counted_together():
     counters = LookupCounters(by_topic=True, limit_bytes=2 * (ENTRY_BYTES + 60))
     for topic in ("A", "B", "C", "D", "A", "C"):
         counters.of(topic).count += 1
-    assert counters.total == 6
     assert {topic: counter.count for topic, counter in counters.take().items()} == {"A": 2, "B": 1, OTHERS: 3}
     counters.of("C").count += 1
     assert {topic: counter.count for topic, counter in counters.take().items()} == {"C": 1}
-    assert counters.total == 7
 
 
 def test_the_limit_counts_long_names_in_full():
