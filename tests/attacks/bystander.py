@@ -1,9 +1,10 @@
 """Well-behaved peers beside an attack, in a process of their own: a client, a known broker, an operator's probe.
 
 Each sample is the time of its request and the seconds until the answer. From these seconds the time is taken
-away that the server's main thread was ready to run and had no processor, or that the asking thread had none,
+away that a thread which answers was ready to run and had no processor, or that the asking thread had none,
 whichever is more: an attack from this machine takes processors that an attack from elsewhere would not take.
-Both may have waited at the same time, so their sum would take away too much.
+Several may have waited at the same time, so their sum would take away too much. The threads that answer are
+the server's main thread and those of the native front.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from multiprocessing.connection import Connection
@@ -27,6 +28,8 @@ LOOKUP_PAUSE_SECONDS = 0.004
 REGISTRATION_PAUSE_SECONDS = 2.0
 PROBE_PAUSE_SECONDS = 0.5
 PROBE_SECONDS = 60
+FRONT_THREAD = "namekeeper-fron"
+"""Name of the threads of the native front; the kernel keeps 15 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +84,16 @@ class _Clock:
     """Time, without what was lost because other processes had the processors."""
 
     def __init__(self, server_pid: int) -> None:
-        self._server = Path(f"/proc/{server_pid}/schedstat")
+        tasks = Path(f"/proc/{server_pid}/task").iterdir()
+        fronts = [task for task in tasks if (task / "comm").read_text().strip() == FRONT_THREAD]
+        self._answering = [folder / "schedstat" for folder in (Path(f"/proc/{server_pid}"), *fronts)]
 
-    def starved(self, thread: int | None) -> tuple[float, float]:
-        """Seconds so far in which the server's main thread was ready and did not run, and those of a thread."""
-        files = self._server, Path(f"/proc/self/task/{thread}/schedstat")
+    def starved(self, thread: int | None) -> Sequence[float]:
+        """Seconds so far in which each thread that answers was ready and did not run, and those of a thread."""
+        files = *self._answering, Path(f"/proc/self/task/{thread}/schedstat")
         with contextlib.suppress(OSError, IndexError):
-            server, asking = (int(file.read_text().split()[1]) / 1e9 for file in files)
-            return server, asking
-        return 0.0, 0.0
+            return [int(file.read_text().split()[1]) / 1e9 for file in files]
+        return [0.0] * len(files)
 
 
 class _Asker(threading.Thread):
@@ -109,7 +113,7 @@ class _Asker(threading.Thread):
         self._clock = clock
         self._pause = pause
         self._ask = ask
-        self._pending: tuple[float, tuple[float, float]] | None = None
+        self._pending: tuple[float, Sequence[float]] | None = None
         """When the present request began, and what had been lost until then."""
         self.was_answered = threading.Event()
 
@@ -131,7 +135,7 @@ class _Asker(threading.Thread):
         if pending is not None and self.is_alive():
             self._samples.append(self._sample(pending, ""))
 
-    def _sample(self, pending: tuple[float, tuple[float, float]], problem: str) -> Sample:
+    def _sample(self, pending: tuple[float, Sequence[float]], problem: str) -> Sample:
         began, starved = pending
         passed = time.monotonic() - began
         now = self._clock.starved(self.native_id)
