@@ -30,6 +30,11 @@ metric."""
 EVERYTHING = "any"
 """The word for all classes of requests. It leaves out the HTTP pages, which a rule has to name."""
 
+_KEY_PARTS = 50
+"""Most names that dots join, in a key or in a text. Our keys have one name; an address of `ip6.arpa` has 34.
+The time of `tomllib` grows with the square of their number: a key of a megabyte would take hours."""
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_KEY_PARTS}}}")
 _LINE = re.compile(r"\(at line ([0-9]+),")
 """The place of an error in a message of `tomllib`."""
 _TOP = ("mode", "keys", "rule")
@@ -79,6 +84,9 @@ def parse_access_file(text: str, *, source: str) -> AccessFile:
 def parse_toml(text: str, *, source: str) -> dict[str, Any]:
     """Read TOML and skip a byte order mark at its start. A ConfigError names the place of an error."""
     plain = text.removeprefix("\ufeff")
+    if (found := _LONG_KEY.search(plain)) is not None:
+        line = plain.count("\n", 0, found.start()) + 1
+        raise ConfigError(f"{source}: line {line} joins more than {_KEY_PARTS} names by dots: split it")
     try:
         return tomllib.loads(plain)
     except (ValueError, RecursionError) as error:  # also of a number of thousands of digits

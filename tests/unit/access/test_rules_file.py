@@ -126,3 +126,24 @@ def test_too_many_rules_are_refused():
 
 def test_toml_is_read():
     assert parse_toml("a = 1", source="x") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n{key} = 1",
+        "\n[{key}]",
+        "\n[[ {key} ]]",
+        "\na = {{ {key} = 1 }}",
+        '\n"a b" . {key} = 1',
+    ],
+)
+@pytest.mark.parametrize("name", ["a", '"b c"', "'d'"])
+def test_a_key_of_many_names_is_refused_before_it_takes_hours(text: str, name: str):
+    with pytest.raises(ConfigError, match=r"^f: line 2 joins more than 50 names by dots: split it$"):
+        parse_toml(text.format(key=".".join([name] * 300_000)), source="f")
+
+
+def test_a_text_may_have_as_many_dots_as_a_reverse_address():
+    text = "f." * 32 + "ip6.arpa"
+    assert parse_toml(f'a = "{text}"', source="f") == {"a": text}
