@@ -123,6 +123,29 @@ def test_a_message_that_was_sent_but_not_acknowledged_when_the_process_was_kille
         assert closed["events"][0]["sequence"] == 2
 
 
+def test_sixty_brokers_that_go_at_once_are_one_message(tmp_path: Path) -> None:
+    with world_in(tmp_path) as world, world.sending() as process:
+        process.await_line("following .*; 1 receiver", within=WITHIN)
+        with contextlib.ExitStack() as brokers:
+            for number in range(60):
+                one = registration(
+                    (f"T{number}",), broker_name=f"b{number:02}", broker_addr=f"10.0.0.{number}:10911"
+                )
+                brokers.enter_context(holding(world.server.address, encode_command(one)))
+            eventually(
+                lambda: len(world.server.ask(106).json()["brokerAddrTable"]) == 60,
+                within=WITHIN,
+                what="60 brokers",
+            )
+        world.gets(1)
+        process.await_line("ops: sent: .critical. 60 brokers went together", within=WITHIN)
+        process.terminate()
+        assert process.wait(within=WITHIN) == 0
+        ((event,),) = (document["events"] for document in world.hook.documents)
+        assert (event["facts"]["kind"], event["facts"]["brokers"]) == ("mass_disconnect", 60)
+        assert (event["facts"]["topics"], event["severity"]) == (60, "critical")
+
+
 def test_a_second_process_ends_with_one_line(tmp_path: Path) -> None:
     with world_in(tmp_path) as world, world.sending() as process:
         process.await_line("following .*; 1 receiver", within=WITHIN)

@@ -121,8 +121,7 @@ def _details(event: IncidentEvent, zone: Zone) -> Iterator[str]:
         yield "it is not expected any more"
     if facts.is_withdrawn:
         yield "later records explain it otherwise: see `namekeeper incidents`"
-    if facts.why:
-        yield f"cause: {facts.why}"
+    yield f"cause: {facts.why or 'not known'}"
     if facts.cost:
         yield f"cost: {facts.cost}"
     if facts.cluster is not None:

@@ -57,6 +57,12 @@ def test_the_text_of_an_incident_that_is_over_has_its_duration():
     )
 
 
+def test_a_cause_that_is_not_known_is_said_to_be_so():
+    """An observer records no causes."""
+    text = body_of(message_of(found(from_ts=START - MINUTE, cause="observed")), UTC)
+    assert text.splitlines()[1] == "cause: not known"
+
+
 def test_a_folded_message_lists_some_and_counts_the_rest():
     message = message_of(
         *(found(f"b{number}", START - (number + 1) * MINUTE) for number in range(LINES_LIMIT + 5))
