@@ -167,7 +167,7 @@ def test_rows_that_nobody_might_write_to_are_no_change():
 
 @pytest.mark.parametrize("how", ["unregistered", "expired", "meanwhile_changed"])
 def test_a_table_without_write_permission_is_made_in_slices_before_the_master_goes(monkeypatch, how):
-    """The master of a name with a million topics held everybody up for half a second when it went."""
+    """The master of a name with a million topics held everybody up for a second or two when it went."""
     monkeypatch.setattr(rows, "CHANGED_SLICE", 1)
     world = World()
     content = body({f"T{number}": QueueSpec(4, 4, 6, 0) for number in range(5)})
