@@ -147,7 +147,7 @@ def _below(absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
     """Regular files below a folder, and links to them.
 
     Others may write to it. A link from a folder to one above it, or folders without end in each other, must
-    not make the listing endless. A pipe that looks like a segment must not block its reader.
+    not make the listing endless. A pipe with the name of a segment must not have each run refused.
     """
     seen: set[tuple[int, int]] = set()
     folders = [(absolute, prefix, 0)]

@@ -102,7 +102,7 @@ def test_folders_without_end_in_each_other_are_listed_to_a_depth(tmp_path):
 
 @pytest.mark.parametrize("is_quick", [True, False])
 def test_what_is_no_file_is_not_listed(tmp_path, is_quick):
-    """Spark would open a pipe, and wait."""
+    """A pipe with the name of a segment had each run of the pipeline refused."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/zero")
     (tmp_path / "dangling").symlink_to("nowhere")
