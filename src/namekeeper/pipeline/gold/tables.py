@@ -341,7 +341,7 @@ INCIDENT = Table(
     " that can't be written to belongs to the failure that took its last row to write to: the session of a"
     " master, a wiped permission, or the only name server that had it. Without such a failure the topic is an"
     " incident of its own. A topic that can be written to within 30 s of its first registration was starting:"
-    " that is no incident.",
+    " that is no incident. Nor is a topic rmq_sys_SYNC_BROKER_MEMBER_*, to which nobody writes.",
     "an incident",
     ("from_ts", "kind", "cluster", "subject"),
     columns(

@@ -217,6 +217,19 @@ def test_a_topic_that_can_be_written_to_soon_after_its_start_was_not_lost(lasts:
     assert [row["kind"] for row in found] == kinds
 
 
+@pytest.mark.parametrize(
+    ("topic", "kinds"), [("rmq_sys_SYNC_BROKER_MEMBER_b0", []), ("rmq_sys_SYNC", ["topic_unwritable"])]
+)
+def test_nobody_writes_to_the_topic_by_which_members_of_a_name_know_each_other(topic: str, kinds: list[str]):
+    """Each master of 5.x has one, with the permission 1."""
+    found = incidents_of(
+        broker_group_history=groups("b0"),
+        topic_route=[{**held(topic, "b0"), "perm": 1}],
+        topic_outage_daily=unwritable(topic, 1_000, NOW),
+    )
+    assert [row["kind"] for row in found] == kinds
+
+
 DELETED = {"ended_by": "gone", "to_peer": "10.0.0.9:1"}
 
 

@@ -1,0 +1,18 @@
+"""Which failures are incidents, by the history of one name server."""
+
+import pytest
+
+from namekeeper.answers.incidents.incident import incidents
+from tests.unit.answers.story import Story
+
+
+@pytest.mark.parametrize(
+    ("topic", "kinds"), [("rmq_sys_SYNC_BROKER_MEMBER_b0", []), ("T", ["topic_unwritable"])]
+)
+def test_nobody_writes_to_the_topic_by_which_members_of_a_name_know_each_other(topic: str, kinds: list[str]):
+    """Each master of 5.x has one, with the permission 1."""
+    story = Story()
+    story.registers(topics=(topic,), perm=1)
+    story.later()
+    story.alive()
+    assert [each.kind for each in incidents([story.history()])] == kinds
