@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.unit.app.parts import registration
 
 NAMEKEEPER = (sys.executable, "-m", "namekeeper")
 WITHIN = 30.0
+REGISTERS = encode_command(registration(("orders",)))
 TOKEN = "t0p-s3cr3t-t0ken"
 FILE = """
 outbox = "outbox"
@@ -73,14 +75,19 @@ def world_in(folder: Path) -> Iterator[World]:
         yield World(folder, server.started(), hook)
 
 
+def lose_broker(world: World) -> None:
+    """A broker registers and goes; one that goes in the millisecond in which it came was never there."""
+    with holding(world.server.address, REGISTERS):
+        came = time.time_ns()
+        eventually(lambda: time.time_ns() > came + 2_000_000, within=WITHIN, what="a later millisecond")
+
+
 def test_a_broker_that_goes_and_comes_back_is_two_messages(tmp_path: Path) -> None:
-    registers = encode_command(registration(("orders",)))
     with world_in(tmp_path) as world, world.sending() as process:
         process.await_line("following .*; 1 receiver", within=WITHIN)
-        with holding(world.server.address, registers):
-            pass
+        lose_broker(world)
         world.gets(1)
-        with holding(world.server.address, registers):
+        with holding(world.server.address, REGISTERS):
             world.gets(2)
             process.await_line("ops: sent: .over.", within=WITHIN)
         process.terminate()
@@ -104,19 +111,17 @@ def test_a_broker_that_goes_and_comes_back_is_two_messages(tmp_path: Path) -> No
 def test_a_message_that_was_sent_but_not_acknowledged_when_the_process_was_killed_is_repeated_once(
     tmp_path: Path,
 ) -> None:
-    registers = encode_command(registration(("orders",)))
     with world_in(tmp_path) as world:
         world.hook.reply = lambda number: Reply(0 if number == 0 else 204)
         with world.sending() as process:
             process.await_line("following .*; 1 receiver", within=WITHIN)
-            with holding(world.server.address, registers):
-                pass
+            lose_broker(world)
             world.gets(1)
             os.kill(process.pid, signal.SIGKILL)
             process.wait(within=WITHIN)
         with world.sending() as process:
             process.await_line("ops: sent: .critical.", within=WITHIN)
-            with holding(world.server.address, registers):
+            with holding(world.server.address, REGISTERS):
                 world.gets(3)
         first, again, closed = world.hook.documents
         assert again == first
