@@ -29,6 +29,7 @@ __all__ = [
     "problem_with",
     "read_chunks",
     "read_if_exists",
+    "read_named_text",
     "read_own_file",
     "read_with_backup",
     "refuse_to_replace",
@@ -145,6 +146,24 @@ def read_own_file(path: str, *, limit: int = SMALL_FILE_BYTES, system: Os = os) 
         OSError: It can't be read, is a link, a pipe or the like, or has more than `limit` bytes.
     """
     return _content(path, system, limit, os.O_NOFOLLOW)
+
+
+def read_named_text(path: str) -> str:
+    """Return the text of a small file that a user named.
+
+    Raises:
+        ConfigError: it is not there, is not UTF-8, or can't be read.
+    """
+    try:
+        data = read_if_exists(path, limit=SMALL_FILE_BYTES)
+    except OSError as error:
+        raise ConfigError(f"{path}: {problem_with(path, error)}") from None
+    if data is None:
+        raise ConfigError(f"{path} does not exist")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8") from None
 
 
 def read_if_exists(path: str, *, limit: int = FILE_BYTES, system: Os = os) -> bytes | None:

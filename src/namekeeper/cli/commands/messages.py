@@ -22,7 +22,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.console.histories import HISTORY_BYTES, Histories
 from namekeeper.console.incident_watch import IncidentWatch
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.files import SMALL_FILE_BYTES, problem_with, read_if_exists
+from namekeeper.files import read_named_text
 from namekeeper.journal.reading.reader import find_journals
 from namekeeper.notifications.message import Message, schema
 from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome, Outbox, ReceiverState
@@ -205,13 +205,4 @@ def schema_command() -> None:
 
 
 def _load(config_file: str) -> MessagesFile:
-    try:
-        data = read_if_exists(config_file, limit=SMALL_FILE_BYTES)
-    except OSError as error:
-        raise ConfigError(f"{config_file}: {problem_with(config_file, error)}") from None
-    if data is None:
-        raise ConfigError(f"{config_file} does not exist")
-    try:
-        return parse_messages_file(data.decode(), source=config_file)
-    except UnicodeDecodeError:
-        raise ConfigError(f"{config_file} is not UTF-8") from None
+    return parse_messages_file(read_named_text(config_file), source=config_file)

@@ -26,10 +26,10 @@ from namekeeper.common.durations import shown_duration
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.files import (
-    SMALL_FILE_BYTES,
     make_folder,
     problem_with,
     read_if_exists,
+    read_named_text,
     read_own_file,
     replace_own_file,
 )
@@ -173,17 +173,7 @@ def _list(text: str) -> tuple[Address, ...]:
 
 
 def _load(config_file: str, journal: str) -> Observing:
-    try:
-        data = read_if_exists(config_file, limit=SMALL_FILE_BYTES)
-    except OSError as error:
-        raise ConfigError(f"{config_file}: {problem_with(config_file, error)}") from None
-    if data is None:
-        raise ConfigError(f"{config_file} does not exist")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise ConfigError(f"{config_file} is not UTF-8") from None
-    return parse_observing(text, source=config_file, journal=journal)
+    return parse_observing(read_named_text(config_file), source=config_file, journal=journal)
 
 
 def _make_folder(path: str) -> None:
