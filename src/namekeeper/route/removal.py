@@ -313,7 +313,7 @@ def is_orphan(tables: RouteTables, topic: str, *broker_names: str) -> bool:
     A name without group keeps its logical queues while other names have the topic. A name with a group may
     get the row of the topic with the next part of a split registration.
     """
-    return tables.broker_addr_table.keys().isdisjoint(broker_names) and not tables.rows_of(topic)
+    return tables.broker_addr_table.keys().isdisjoint(broker_names) and not tables.has_topic(topic)
 
 
 def _left(group: BrokerData, gone_addr: str) -> dict[int, str]:

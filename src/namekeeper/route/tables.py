@@ -124,6 +124,13 @@ class RouteTables:
         names, rows = self.rows_by_name(topic)
         return [(name, row) for name, row in zip(names, rows, strict=True) if row is not None]
 
+    def has_topic(self, topic: str) -> bool:
+        """Whether any broker name has `topic` now; nearly always the first one that is looked at."""
+        tables, index = self._topics_by_name, self.topic_index
+        if topic in tables.get(index.some_name(topic) or "", NO_TOPICS):
+            return True
+        return any(topic in tables.get(name, NO_TOPICS) for name in index.names(topic))
+
     def rows_by_name(self, topic: str) -> tuple[tuple[str, ...], list[TopicRow | None]]:
         """Broker names that may have `topic`, and the row that each has of it now, if any; the hot path."""
         names = self.topic_index.names(topic)
@@ -134,12 +141,7 @@ class RouteTables:
 
     def topics(self) -> list[str]:
         """Every topic that some broker name has now; linear in the number of topics."""
-        tables = self._topics_by_name
-        return [
-            topic
-            for topic in self.topic_index
-            if any(topic in tables.get(name, NO_TOPICS) for name in self.topic_index.names(topic))
-        ]
+        return list(filter(self.has_topic, self.topic_index))
 
     def apply_all(self, events: Iterable[Event]) -> None:
         """Apply events in order."""

@@ -76,6 +76,11 @@ class TopicIndex:
         mask = entry.mask
         return self._names_by_mask.get(mask) or self._names_of(mask)
 
+    def count(self, topic: str) -> int:
+        """Number of `names`, in constant time."""
+        entry = self._slots[hash(topic) % SLOTS].get(topic)
+        return 0 if entry is None else entry.mask.bit_count()
+
     def some_name(self, topic: str) -> str | None:
         """Any of `names`, found in constant time; None if there is none."""
         entry = self._slots[hash(topic) % SLOTS].get(topic)

@@ -138,7 +138,7 @@ class RegisterTopic(_NothingLeft, Struct):
         """Set the registered queues and the queues in effect alike."""
         edit = Edit(tables, now)
         rows = self._rows(tables)
-        if len(rows) < len(self.touches(tables)) and not tables.rows_of(self.topic):
+        if len(rows) < len(self.touches(tables)) and not tables.has_topic(self.topic):
             return Applied(None)
         changed = [(name, row) for name, row in rows.items() if self._differs(tables, name, row)]
         topics = (self.topic,)

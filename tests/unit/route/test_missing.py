@@ -7,8 +7,10 @@ from namekeeper.route import missing as module
 from namekeeper.route.events import Cause, Change
 from namekeeper.route.missing import Missing
 from namekeeper.route.removal import EndOfRegistration, UnregisterBroker
+from namekeeper.route.topic_index import TopicIndex
 from namekeeper.route.topics import DeleteTopic
 from tests.support.server.builders import CLUSTER, World, at, body, channel, header, unregister
+from tests.support.server.looked_up import names_in_each_slice
 
 A, A_SLAVE, B = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 
@@ -228,3 +230,28 @@ def test_many_missing_topics_are_counted_in_slices():
     watched.dies()
     assert len(list(watched.missing.count_topics(watched.world.tables))) == 2
     assert watched.missing.topics == 2 * module.SLICE_TOPICS
+
+
+def test_a_topic_that_many_names_have_lost_is_looked_up_once_in_a_count(monkeypatch):
+    watched = Watched()
+    topics = [f"T{number}" for number in range(40)]
+    for number in range(60):
+        watched.registers(f"broker-{number}", f"10.0.1.{number}:1", topics=topics)
+    for number in range(50):
+        watched.dies(f"10.0.1.{number}:1")
+    work = names_in_each_slice(monkeypatch, lambda: watched.missing.count_topics(watched.world.tables))
+    assert watched.missing.topics == 0
+    assert sum(work) <= len(topics) * 10  # of those that are left
+
+
+def test_a_slice_of_the_count_of_missing_topics_looks_at_a_limited_number_of_names(monkeypatch):
+    monkeypatch.setattr(module, "SLICE_TOPICS", 100)
+    watched = Watched()
+    topics = [f"T{number}" for number in range(40)]
+    for number in range(60):
+        watched.registers(f"broker-{number}", f"10.0.1.{number}:1", topics=topics)
+    watched.dies("10.0.1.0:1")
+    monkeypatch.setattr(TopicIndex, "some_name", lambda *_: "broker-0")  # one that has just lost them
+    work = names_in_each_slice(monkeypatch, lambda: watched.missing.count_topics(watched.world.tables))
+    assert len(topics) * 59 == sum(work)
+    assert max(work) <= 100 + 59

@@ -17,6 +17,7 @@ from namekeeper.route.events import (
 from namekeeper.route.queries import topic_route
 from namekeeper.route.topics import ChangeWritePerm, RegisterTopic
 from tests.support.server.builders import CLUSTER, World, body, channel, header, unregister
+from tests.support.server.looked_up import names_in_each_slice
 
 SLAVE = "10.0.0.2:10911"
 MEMBERS = "rmq_sys_SYNC_BROKER_MEMBER_broker-a"
@@ -258,3 +259,23 @@ def test_lists_of_topics_are_made_in_slices_and_bear_changes_between_them():
     next(slices)
     world.register(content=body(["T1", "new"], version=2))
     assert len(topics_in(slices)) <= 5_001
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        queries.unwritable_topics,
+        lambda tables: queries.unit_topics(tables, queries.is_unit),
+        lambda tables: queries.topics_of_cluster(tables, "other"),
+    ],
+)
+def test_a_slice_of_a_list_looks_at_a_limited_number_of_broker_names(monkeypatch, select):
+    monkeypatch.setattr(queries, "SLICE_NAMES", 100)
+    world = World()
+    topics = [f"T{number}" for number in range(40)]
+    for number in range(60):
+        world.register(header(f"broker-{number}", f"10.0.1.{number}:1"), body(topics), channel(number))
+        world.do(ChangeWritePerm(f"broker-{number}", Cause.WIPE_WRITE_PERM))
+    work = names_in_each_slice(monkeypatch, lambda: select(world.tables))
+    assert sum(work) == len(topics) * 60
+    assert max(work) <= 100 + 59
