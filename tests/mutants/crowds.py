@@ -40,10 +40,26 @@ CROWD_MUTANTS = (
     Mutant(
         "misses-that-wait-without-an-end",
         "remoting/scheduler.py",
-        "                if self._clock() >= end:\n                    break\n",
+        "            if self._clock() >= end:\n                break\n",
         "",
         "look-ups that wait have so much time in an iteration",
         ("remoting/test_scheduler.py",),
+    ),
+    Mutant(
+        "long-misses-wait-with-short-ones",
+        "remoting/scheduler.py",
+        "(self._long_misses if is_long else self._misses).add(peer, serve)",
+        "self._misses.add(peer, serve)",
+        "a short look-up waits for no crowd of long ones behind its address",
+        ("remoting/test_scheduler.py", "remoting/test_connection.py"),
+    ),
+    Mutant(
+        "names-of-a-topic-are-no-work",
+        "route/queries.py",
+        "        names += tables.topic_index.count(topic)\n",
+        "",
+        "a slice of a list looks at a limited number of broker names",
+        ("route/test_queries.py",),
     ),
     Mutant(
         "misses-of-one-connection-take-all-time",

@@ -306,6 +306,7 @@ class NameServer:
             ),
             hooks=ConnectionHooks(
                 has_broker=lambda channel: bool(live.over_channel(channel.channel_id)),
+                takes_long=self.requests.takes_long,
                 on_close=self._channel_closed,
             ),
         )

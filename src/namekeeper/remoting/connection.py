@@ -335,12 +335,12 @@ class ServerConnection(asyncio.Protocol):
         """Schedule one more turn if requests wait, never from inside a handler, and only one at a time."""
         if self._state is HELD_UP and not self._account.has_turn:
             self._account.has_turn = True
-            self._context.scheduler.wait(
-                self._take_turn,
-                peer=(self._account.host, self.has_broker),
-                is_long=self._is_next(LARGE_ANSWERS),
-                is_miss=bool(self._queue) and is_lookup(self._queue[0]),
-            )
+            first = self._queue[0] if self._queue else b""
+            is_long, is_miss = self._is_next(LARGE_ANSWERS), False
+            if isinstance(first, RemotingCommand) and is_lookup(first):
+                is_long, is_miss = self._context.hooks.takes_long(first), True
+            peer = (self._account.host, self.has_broker)
+            self._context.scheduler.wait(self._take_turn, peer=peer, is_long=is_long, is_miss=is_miss)
 
     def _take_turn(self) -> None:
         self._account.has_turn = False

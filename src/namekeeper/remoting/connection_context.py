@@ -51,6 +51,11 @@ def _has_none(_channel: Channel) -> bool:
     return False
 
 
+def _is_short(_lookup: RemotingCommand) -> bool:
+    """Report that a lookup takes no long time: the default."""
+    return False
+
+
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """Limits of the connections of a server."""
 
@@ -96,6 +101,8 @@ class ConnectionHooks(Struct, frozen=True, kw_only=True):
 
     has_broker: Callable[[Channel], bool] = _has_none
     """Whether a broker is registered over the connection: its large frames don't wait behind strangers."""
+    takes_long: Callable[[RemotingCommand], bool] = _is_short
+    """Whether a lookup takes long: it does not wait in one line with short ones."""
     on_connect: Callable[[Channel], None] = _nobody
     """Called once, when the connection can carry requests."""
     on_close: Callable[[Channel], None] = _nobody

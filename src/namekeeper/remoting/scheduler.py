@@ -3,7 +3,8 @@
 The server reads from every connection between two iterations. It answers cached lookups as they come; they
 wait for nothing here. Everything else has a limited time in one iteration, in this order:
 
-1. Lookups that the cache does not answer: first the waiting ones, later those that arrive.
+1. Lookups that the cache does not answer: first the waiting ones, later those that arrive. Of the waiting
+   ones, short lookups have half of the time, and long ones the rest.
 2. Other requests: first the waiting ones, later those that arrive.
 3. One long request. Requests that are known to take long wait apart.
 4. Background work, step by step. Each kind of work has one step in turn, so none of it starves.
@@ -73,8 +74,8 @@ class Scheduler:
     """The scheduler of one event loop; used on that loop only."""
 
     __slots__ = (
-        "_background", "_call_soon", "_clock", "_deadline", "_long", "_miss_deadline", "_misses", "_requests",
-        "is_late",
+        "_background", "_call_soon", "_clock", "_deadline", "_long", "_long_misses", "_miss_deadline",
+        "_misses", "_requests", "is_late",
     )  # fmt: skip
 
     def __init__(
@@ -97,7 +98,8 @@ class Scheduler:
         self.is_late = False
         """Whether such a lookup had to wait in this iteration."""
         self._misses = _WaitingCalls()
-        """Such lookups."""
+        """Such lookups that are short."""
+        self._long_misses = _WaitingCalls()
         self._requests = _WaitingCalls()
         self._long: deque[Callable[[], None]] = deque()
         self._background: deque[Step] = deque()
@@ -132,13 +134,16 @@ class Scheduler:
         Args:
             serve: processes the requests of a connection.
             peer: its host, and whether a broker is registered over it.
-            is_long: whether the first request is known to take long: one such call in each iteration.
+            is_long: whether the first request is known to take long: one such call in each iteration, or as
+                many lookups as have time.
             is_miss: whether the first request is a lookup that the cache does not answer.
         """
-        if is_long:
+        if is_miss:
+            (self._long_misses if is_long else self._misses).add(peer, serve)
+        elif is_long:
             self._long.append(serve)
         else:
-            (self._misses if is_miss else self._requests).add(peer, serve)
+            self._requests.add(peer, serve)
         if not self._deadline:
             self._begin()
 
@@ -190,12 +195,13 @@ class Scheduler:
 
     def _iterate(self) -> None:
         """Do what waits; if there is nothing, the next call starts to count the time."""
-        if not self._misses.count and not self._requests.count and not self._long and not self._background:
+        misses = self._misses.count + self._long_misses.count
+        if not misses and not self._requests.count and not self._long and not self._background:
             self._deadline, self.is_late = 0.0, False
             return
         self._begin()  # first: an error of a call stops no other
         try:
-            if self._misses.count:
+            if misses:
                 self._serve_misses()
         finally:
             left = self._miss_deadline - self._clock()
@@ -207,16 +213,25 @@ class Scheduler:
                 self._miss_deadline = self._clock() + left
 
     def _serve_misses(self) -> None:
-        """Serve lookups that wait, some of each connection; then the half of requests starts."""
+        """Serve lookups that wait, some of each connection; then the half of requests starts.
+
+        A crowd that asks for the largest routes would else hold up each client behind the same address.
+        """
         end = self._miss_deadline
         try:
-            for _ in range(self._misses.count):
-                self._miss_deadline = min(end, self._clock() + MISS_TURN_SECONDS)
-                self._misses.take()()
-                if self._clock() >= end:
-                    break
+            try:
+                self._serve_some(self._misses, end - MISS_SECONDS / 2 if self._long_misses.count else end)
+            finally:
+                self._serve_some(self._long_misses, end)
         finally:
             self._miss_deadline, self._deadline = end, self._clock() + HALF_SECONDS
+
+    def _serve_some(self, misses: _WaitingCalls, end: float) -> None:
+        for _ in range(misses.count):
+            self._miss_deadline = min(end, self._clock() + MISS_TURN_SECONDS)
+            misses.take()()
+            if self._clock() >= end:
+                break
 
     def _serve(self) -> None:
         for _ in range(self._requests.count):  # a request that waits again is served in the next iteration

@@ -530,6 +530,13 @@ async def test_water_marks_count_if_both_are_set(tmp_path, properties, limits):
         assert connection._transport.get_write_buffer_limits() == limits
 
 
+async def test_connections_know_which_lookups_take_long(tmp_path):
+    async with name_server(tmp_path) as server, asking(server) as ask:
+        await ask(106)
+        (connection,) = server.server.connections
+        assert connection._context.hooks.takes_long == server.requests.takes_long
+
+
 async def test_the_sizes_of_socket_buffers_are_as_configured(tmp_path):
     sizes = {"server_socket_snd_buf_size": "50000", "server_socket_rcv_buf_size": "60000"}
     async with name_server(tmp_path, **sizes) as server, asking(server) as ask:

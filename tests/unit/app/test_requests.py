@@ -671,3 +671,18 @@ async def test_the_route_of_a_wide_topic_is_made_in_turns_with_another_environme
     assert topic == "T2"
     done(b"a route")
     assert [answer.body[:10] for answer in asking.answers] == [b'{"brokerDa', b"a route"]
+
+
+async def test_a_lookup_takes_long_if_many_broker_names_may_have_the_topic(parts):
+    for number in range(module.LONG_NAMES + 1):
+        parts.state.tables.index_topics(["Wide"] if number else ["Wide", "Narrow"], f"broker-{number}")
+    long = {
+        topic: parts.requests.takes_long(request(105, fields))
+        for topic, fields in (
+            ("Wide", {"topic": "Wide"}),
+            ("Narrow", {"topic": "Narrow"}),
+            ("unknown", {"topic": "X"}),
+            ("none", None),
+        )
+    }
+    assert long == {"Wide": True, "Narrow": False, "unknown": False, "none": False}

@@ -882,6 +882,20 @@ class TestTimeOfMisses:
         assert not other.transport.is_reading_now
         await eventually(lambda: len(one.answers) == len(other.answers) == 20)
 
+    async def test_a_short_lookup_waits_for_no_crowd_of_long_ones_behind_its_address(self):
+        """One lookup that had left the cache waited for 149 others of a topic of 990 broker names."""
+        scheduler, handler = self.slow()
+        one = Joined(handler, scheduler=scheduler, takes_long=lambda lookup: lookup.opaque == 1)
+        crowd = [one, *(Joined(context=one.context) for _ in range(50))]
+        short = Joined(context=one.context)
+        for joined in crowd:
+            joined.deliver(frame(1))
+        short.deliver(frame(2))
+        await turns(1)
+        assert short.answered == [2]
+        assert sum(len(joined.answers) for joined in crowd) < 10
+        await eventually(lambda: all(joined.answered == [1] for joined in crowd))
+
     async def test_a_broker_waits_for_no_strangers_behind_its_address(self):
         scheduler, handler = self.slow()
         one = Joined(handler, scheduler=scheduler, has_broker=lambda channel: channel is known.channel)

@@ -184,6 +184,22 @@ def test_hosts_of_misses_are_served_round_robin(loop: Loop) -> None:
     assert loop.did == ["a1", "broker", "b1", "a2", "a3"]
 
 
+def test_short_misses_wait_for_no_long_ones_and_long_ones_have_the_other_half(loop: Loop) -> None:
+    for _ in range(5):
+        loop.wait("L", is_miss=True, is_long=True, seconds=MISS_SECONDS * 0.31)
+    for name in "abcde":
+        loop.wait(name, is_miss=True, seconds=MISS_SECONDS * 0.2)
+    assert loop.iterations()[:3] == ["abcLL", "deLL", "L"]
+
+
+def test_an_error_of_a_short_miss_loses_no_long_one(loop: Loop) -> None:
+    loop.scheduler.wait(lambda: loop.work("!") or 1 // 0, is_miss=True)  # type: ignore[func-returns-value]
+    loop.wait("L", is_miss=True, is_long=True, seconds=0)
+    with pytest.raises(ZeroDivisionError):
+        loop.iterate()
+    assert loop.did == ["!", "L"]
+
+
 # Background work.
 
 
