@@ -422,7 +422,7 @@ MUTANTS = (
     Mutant(
         "mappings-left-behind",
         "route/removal.py",
-        "isdisjoint(broker_names) and not tables.rows_of(topic)\n",
+        "isdisjoint(broker_names) and not tables.has_topic(topic)\n",
         "isdisjoint(broker_names) and False\n",
         "static-topic mappings end when nobody has the topic and none of their names lives (trap T45)",
         (ROUTE + "removal.py",),

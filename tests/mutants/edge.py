@@ -877,8 +877,8 @@ EDGE_MUTANTS = (
     Mutant(
         "large-answers-wait-with-the-others",
         "remoting/connection.py",
-        "is_long=self._is_next(LARGE_ANSWERS)",
-        "is_long=False",
+        "is_long, is_miss = self._is_next(LARGE_ANSWERS), False",
+        "is_long, is_miss = False, False",
         "large answers that wait hold nobody else up",
         ("remoting/test_connection.py",),
     ),

@@ -339,8 +339,12 @@ class ServerConnection(asyncio.Protocol):
             is_long, is_miss = self._is_next(LARGE_ANSWERS), False
             if isinstance(first, RemotingCommand) and is_lookup(first):
                 is_long, is_miss = self._context.hooks.takes_long(first), True
-            peer = (self._account.host, self.has_broker)
-            self._context.scheduler.wait(self._take_turn, peer=peer, is_long=is_long, is_miss=is_miss)
+            self._context.scheduler.wait(
+                self._take_turn,
+                peer=(self._account.host, self.has_broker),
+                is_long=is_long,
+                is_miss=is_miss,
+            )
 
     def _take_turn(self) -> None:
         self._account.has_turn = False
