@@ -20,6 +20,7 @@ from tests.process.running import environment
 from tests.support.java.servers import JavaBroker, JavaNameServer
 from tests.support.server.webhook import WebhookServer
 from tests.support.system.processes import Process, eventually
+from tests.unit.journal.disk_parts import records_in
 
 pytestmark = [
     pytest.mark.interop,
@@ -63,6 +64,12 @@ def open_incidents(folder: Path, journal: Path) -> list[dict[str, object]]:
     return found
 
 
+def is_recorded(journal: Path, broker_name: str) -> bool:
+    """Whether the broker is in the journal, or in one of the observed name servers in it."""
+    folders = (journal, *journal.glob("127.0.0.1_*"))
+    return any(each.get("broker_name") == broker_name for folder in folders for each in records_in(folder))
+
+
 @pytest.mark.parametrize("beside", [our_name_server, observed_name_server])
 def test_a_killed_broker_is_one_message_with_its_cause_and_one_when_it_is_back(
     beside, tmp_path: Path
@@ -80,6 +87,8 @@ def test_a_killed_broker_is_one_message_with_its_cause_and_one_when_it_is_back(
         eventually(
             (tmp_path / "outbox" / "outbox.json").exists, within=WITHIN, what="the outbox of the first look"
         )
+        # An observer asks once a second: a broker that is killed before was never there for it.
+        eventually(lambda: is_recorded(journal, "broker-a"), within=WITHIN, what="the broker in the journal")
         os.kill(broker.process.pid, signal.SIGKILL)
         killed_at = time.time()
         eventually(lambda: hook.events, within=WITHIN, what="a message")
