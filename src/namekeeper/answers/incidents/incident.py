@@ -23,7 +23,6 @@ from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.contract.record import UnknownTopicMinute
-from namekeeper.route.queries import SYNC_MEMBER_GROUP_PREFIX
 
 __all__ = ["FoundIncident", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
 
@@ -230,13 +229,11 @@ def _of_topics(
     every: Sequence[NamesrvFacts], explained: Iterable[ExplainedOutage], costs: _Costs, horizon: int
 ) -> _Found:
     """Topics of which only the row changed."""
-    # A slave that registers before its master brings topics that can't be written to for a moment. Nobody
-    # writes to the topic by which the members of a broker name know each other, either.
+    # A slave that registers before its master brings topics that can't be written to for a moment.
     changed = [
         each
         for each in explained
         if each.failure is None
-        and not each.outage.topic.startswith(SYNC_MEMBER_GROUP_PREFIX)
         and (
             each.was_writable
             or each.outage.until - each.outage.since > TOGETHER_MS

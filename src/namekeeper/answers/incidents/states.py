@@ -16,6 +16,7 @@ from msgspec import Struct
 from namekeeper.answers.incidents.facts import NamesrvFacts, RegistrationPeriod, TopicPeriod
 from namekeeper.common.expected import MEMORY_MS
 from namekeeper.history.timeline import TimelinePeriod
+from namekeeper.route.queries import SYNC_MEMBER_GROUP_PREFIX
 
 __all__ = ["BrokerKey", "BrokerOutage", "TopicOutage", "broker_outages", "topic_outages"]
 
@@ -112,7 +113,8 @@ def topic_outages(
     for facts in every:
         for period in facts.topics:
             cluster = cluster_of.get(period.broker_name)
-            if cluster is not None:
+            # Nobody writes to the topic by which the members of a broker name know each other.
+            if cluster is not None and not period.topic.startswith(SYNC_MEMBER_GROUP_PREFIX):
                 for each in _while_up(facts, None, period.valid_from, period.to):
                     held[cluster, period.topic].append((each, period))
     found: list[TopicOutage] = []

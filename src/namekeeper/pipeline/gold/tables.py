@@ -182,7 +182,9 @@ _HEARTBEAT_GAP_DAILY = Table(
 
 _TOPIC_AVAILABILITY_DAILY = Table(
     "topic_availability_daily",
-    "How long each topic could be written to on each day, as the best of its witnesses saw it.",
+    "How long each topic could be written to on each day, as the best of its witnesses saw it. Topics"
+    " rmq_sys_SYNC_BROKER_MEMBER_* are left out, here and in the tables of outages and incidents: nobody"
+    " writes to them.",
     "a topic of a cluster and day",
     ("day", "cluster", "topic"),
     (
@@ -341,7 +343,7 @@ INCIDENT = Table(
     " that can't be written to belongs to the failure that took its last row to write to: the session of a"
     " master, a wiped permission, or the only name server that had it. Without such a failure the topic is an"
     " incident of its own. A topic that can be written to within 30 s of its first registration was starting:"
-    " that is no incident. Nor is a topic rmq_sys_SYNC_BROKER_MEMBER_*, to which nobody writes.",
+    " that is no incident.",
     "an incident",
     ("from_ts", "kind", "cluster", "subject"),
     columns(

@@ -1,5 +1,7 @@
 """Incidents, from rows in to rows out; that they do not depend on the runs is test_steps.py's."""
 
+from dataclasses import replace
+
 import pytest
 
 from namekeeper.common.expected import LATE_MS, TOGETHER_MS
@@ -7,7 +9,8 @@ from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.report.query import ReportQuery, collect_report
-from tests.support.history.histories import histories
+from tests.support.history.histories import READ, WRITE, histories
+from tests.support.history.observed import BROKER, FIRST, observed
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.incident_rows import (
     NOW,
@@ -217,17 +220,19 @@ def test_a_topic_that_can_be_written_to_soon_after_its_start_was_not_lost(lasts:
     assert [row["kind"] for row in found] == kinds
 
 
-@pytest.mark.parametrize(
-    ("topic", "kinds"), [("rmq_sys_SYNC_BROKER_MEMBER_b0", []), ("rmq_sys_SYNC", ["topic_unwritable"])]
-)
-def test_nobody_writes_to_the_topic_by_which_members_of_a_name_know_each_other(topic: str, kinds: list[str]):
-    """Each master of 5.x has one, with the permission 1."""
-    found = incidents_of(
-        broker_group_history=groups("b0"),
-        topic_route=[{**held(topic, "b0"), "perm": 1}],
-        topic_outage_daily=unwritable(topic, 1_000, NOW),
-    )
-    assert [row["kind"] for row in found] == kinds
+@pytest.mark.parametrize("topic", ["rmq_sys_SYNC_BROKER_MEMBER_b0", "rmq_sys_SYNC"])
+def test_nobody_writes_to_the_topic_by_which_members_of_a_name_know_each_other(topic: str):
+    """Each master of 5.x has one, with the permission 1. It is in no table of lost topics."""
+    history, (server,) = observed(FIRST)
+    server.come(0, 0, replace(BROKER, topics={"orders": (4, 4, READ | WRITE, 0), topic: (1, 1, 1, 0)}))
+    server.end(20 * MINUTE)
+    duck = Duck()
+    make_gold(duck, duck.load(record for records in history.records.values() for record in records))
+    lost = [topic] if topic == "rmq_sys_SYNC" else []
+    for table in ("incident", "topic_outage_daily"):
+        assert [row.get("topic", row.get("first_topic")) for row in duck.gold(table)] == lost, table
+    assert {row["topic"] for row in duck.gold("topic_availability_daily")} == {"orders", *lost}
+    assert {row["topic"] for row in duck.gold("topic_route")} == {"orders", topic}
 
 
 DELETED = {"ended_by": "gone", "to_peer": "10.0.0.9:1"}

@@ -26,14 +26,12 @@ failure AS (
   GROUP BY kind, cluster, of_subject, island
 ),
 -- A slave that registers before its master brings topics that can't be written to for a moment: that is no failure.
--- Nobody writes to the topic by which the members of a broker name know each other, either.
 changed_topic AS (
   SELECT o.cluster, o.topic, o.from_ts, o.to_ts, coalesce(o.cause, '') AS of_subject, o.cause, o.peer, o.broker_name,
     o.namesrv, o.from_window_ms
   FROM topic_outage_cause o
   CROSS JOIN horizon h
   WHERE o.kind IS NULL AND (o.was_writable OR o.to_ts - o.from_ts > :together_ms OR o.to_ts >= h.up_to)
-    AND left(o.topic, 27) <> 'rmq_sys_SYNC_BROKER_MEMBER_'
 ),
 -- include: islands,
 --   named: changed_island

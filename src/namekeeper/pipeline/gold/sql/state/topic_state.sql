@@ -1,7 +1,8 @@
 -- The states of each topic with their time ranges, as seen by the witness with the best view: writable, if a
 -- master has a queue of it that can be written to; unwritable; no_route; unknown without a witness. A deleted
 -- topic is not expected any more; one whose brokers went is still expected for a while. If an observer recorded the
--- end of a state, the next one may have begun from uncertain_from on.
+-- end of a state, the next one may have begun from uncertain_from on. Nobody writes to the topic by which the members
+-- of a broker name know each other: it has no state.
 -- columns: cluster, topic, valid_from, valid_to, state, uncertain_from
 -- reads: horizon, registered_topic, topic_witness, topic_writable
 -- kept: several views read it
@@ -71,4 +72,4 @@ SELECT
       THEN greatest(began_at, valid_to - next_window_ms)
   END AS uncertain_from
 FROM state_since
-WHERE expected > 0 AND valid_to IS NOT NULL
+WHERE expected > 0 AND valid_to IS NOT NULL AND left(topic, 27) <> 'rmq_sys_SYNC_BROKER_MEMBER_'
