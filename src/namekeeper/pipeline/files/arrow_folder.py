@@ -4,7 +4,7 @@ import io
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import IO
 
@@ -101,9 +101,15 @@ class ArrowFolder:
             # outside of the folder, which a user of one prefix may not.
             self.filesystem.create_dir(parent, recursive=True)
         written_to = target if is_store else f"{parent}/.{name}.{uuid.uuid4().hex}.tmp"
-        with self.filesystem.open_output_stream(written_to, compression=None) as stream:
-            shutil.copyfileobj(source, stream, _CHUNK)
-            size = int(stream.tell())
+        try:
+            with self.filesystem.open_output_stream(written_to, compression=None) as stream:
+                shutil.copyfileobj(source, stream, _CHUNK)
+                size = int(stream.tell())
+        except BaseException:
+            # pyarrow can't abort an upload: it closes the stream, which makes an object of what was written.
+            with suppress(OSError):
+                self.filesystem.delete_file(written_to)
+            raise
         if not is_store:
             self.filesystem.move(written_to, target)
         return size
