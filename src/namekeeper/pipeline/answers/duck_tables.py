@@ -17,7 +17,7 @@ from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.parquet_store import ParquetReader
-from namekeeper.pipeline.table import Table
+from namekeeper.pipeline.table import Column, Table
 
 __all__ = ["DuckTables", "FoundRows"]
 
@@ -164,34 +164,42 @@ class DuckTables:
         paths = [f"{folder.path}/{path}" for path in self._reader.paths(table)]
         if not paths:
             # No base table: a query could insert rows, which the next one would see.
-            columns = ", ".join(
-                f'CAST(NULL AS {duck_ddl(column.type)}) AS "{column.name}"' for column in table.columns
-            )
-            self._connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {columns} WHERE false')
+            self._connection.execute(f'CREATE VIEW "{table.name}" AS {_no_rows(table)}')
         elif isinstance(folder, LocalFolder):
-            listed = ", ".join(f"'{_literal(path)}'" for path in paths)
-            self._show_columns(
-                table, f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-            )
+            self._show_files(table, paths)
         else:
-            files = f"files of {table.name}"
-            self._connection.register(files, _dataset(folder, paths))
-            self._show_columns(table, f'"{files}"')
+            # A registered object would be a view of its own, which SHOW TABLES lists.
+            rows = self._connection.from_arrow(self._dataset(table, folder, paths))
+            rows.create_view(table.name)
         self._shown.add(table.name)
 
-    def _show_columns(self, table: Table, files: str) -> None:
+    def _show_files(self, table: Table, paths: Iterable[str]) -> None:
         """Give files the name of their table; a column that an earlier version did not write is null."""
+        listed = ", ".join(f"'{_literal(path)}'" for path in paths)
+        files = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
         found = self._connection.execute(f"DESCRIBE SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
         there = {row[0] for row in found}
         columns = ", ".join(
-            f'"{column.name}"'
-            if column.name in there
-            else f'CAST(NULL AS {duck_ddl(column.type)}) AS "{column.name}"'
-            for column in table.columns
+            f'"{column.name}"' if column.name in there else _null(column) for column in table.columns
         )
         self._connection.execute(
             f'CREATE VIEW "{table.name}" AS SELECT {columns} FROM {files}'  # noqa: S608 - quoted
         )
+
+    def _dataset(self, table: Table, folder: Folder, paths: Iterable[str]) -> object:
+        """Files of any file system that pyarrow knows; DuckDB passes its filters on to pyarrow."""
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        from namekeeper.pipeline.files.arrow_folder import ArrowFolder
+
+        assert isinstance(folder, ArrowFolder)
+        # Without a schema pyarrow takes that of the first file, which may lack columns of later ones.
+        schema = pa.RecordBatchReader.from_stream(self._connection.sql(_no_rows(table))).schema
+        found: object = dataset.dataset(
+            list(paths), schema=schema, format="parquet", filesystem=folder.filesystem
+        )
+        return found
 
 
 @contextmanager
@@ -213,12 +221,10 @@ def _literal(path: str) -> str:
     return escaped.replace("'", "''")
 
 
-def _dataset(folder: Folder, paths: Sequence[str]) -> object:
-    """Files of any file system that pyarrow knows; DuckDB passes its filters on to pyarrow."""
-    from pyarrow import dataset
+def _no_rows(table: Table) -> str:
+    """A query with the columns of a table."""
+    return f"SELECT {', '.join(map(_null, table.columns))} WHERE false"
 
-    from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 
-    assert isinstance(folder, ArrowFolder)
-    found: object = dataset.dataset(list(paths), format="parquet", filesystem=folder.filesystem)
-    return found
+def _null(column: Column) -> str:
+    return f'CAST(NULL AS {duck_ddl(column.type)}) AS "{column.name}"'

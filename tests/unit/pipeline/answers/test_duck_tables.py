@@ -11,11 +11,14 @@ from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
-from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.files.folder import Folder, open_folder
+from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest
 from namekeeper.pipeline.store.parquet_store import ParquetReader
 from tests.support.pipeline.file_warehouse import FileWarehouse, tables_at
 
+DUCK_TYPES = {"bigint": "BIGINT", "string": "VARCHAR"}
 ROW = {
     "day": "2026-03-01",
     "cluster": "c",
@@ -56,14 +59,32 @@ def test_files_of_other_file_systems_come_through_pyarrow(tmp_path: Path):
     assert found["writable_ms"] == 2
 
 
+def folder_of(path: Path, *, is_local: bool) -> Folder:
+    """A folder that DuckDB reads itself, or one that pyarrow reads for it."""
+    if is_local:
+        return open_folder(str(path))
+    return ArrowFolder("s3://bucket/warehouse", LocalFileSystem(), str(path))
+
+
 @pytest.mark.parametrize("is_local", [True, False])
-def test_a_column_that_an_earlier_version_did_not_write_is_null(tmp_path: Path, *, is_local: bool):
+@pytest.mark.parametrize(
+    "later", [[], [{**ROW, "topic": "u", "unknown_ms": 7}]], ids=["alone", "and a later one"]
+)
+def test_a_column_that_an_earlier_version_did_not_write_is_null(tmp_path: Path, later, *, is_local: bool):
+    manifest = manifest_of(tmp_path, ROW, *later)
+    tables = DuckTables(ParquetReader(folder_of(tmp_path, is_local=is_local), manifest))
+    found = tables.select("SELECT topic, unknown_ms FROM topic_availability_daily ORDER BY topic", {})
+    assert list(found) == [("t", None), *(("u", 7) for _ in later)]
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_a_user_is_shown_the_tables_of_the_warehouse_and_nothing_else(tmp_path: Path, *, is_local: bool):
     manifest = manifest_of(tmp_path, ROW)
-    folder = open_folder(str(tmp_path))
-    if not is_local:
-        folder = ArrowFolder("s3://bucket/warehouse", LocalFileSystem(), str(tmp_path))
-    (found,) = daily.topic_availability(DuckTables(ParquetReader(folder, manifest))).rows
-    assert (found["writable_ms"], found["unknown_ms"]) == (1, None)
+    tables = DuckTables(ParquetReader(folder_of(tmp_path, is_local=is_local), manifest))
+    assert [name for (name,) in tables.select("SHOW TABLES", {})] == sorted([*GOLD, *FACTS])
+    described = {row[0]: row[1] for row in tables.select("DESCRIBE topic_availability_daily", {})}
+    table = GOLD["topic_availability_daily"]
+    assert described == {column.name: DUCK_TYPES[column.type] for column in table.columns}
 
 
 def test_a_file_that_is_gone_is_an_error_that_says_what_to_do(tmp_path: Path):
