@@ -3,6 +3,7 @@
 PipelineError
 ├── JavaError          no Java that Spark can run on
 ├── JournalFolderError       a folder, or what lies in it, that can't be taken as journals
+│   └── MissingFolderError   it is not there
 ├── ConflictError      one name server id with two journals that overlap in time
 ├── QueryError         a user's query that can't be run
 └── WarehouseError     a warehouse that can't be used as it is
@@ -14,6 +15,7 @@ __all__ = [
     "ConflictError",
     "JavaError",
     "JournalFolderError",
+    "MissingFolderError",
     "PipelineError",
     "QueryError",
     "WarehouseError",
@@ -30,6 +32,10 @@ class JavaError(PipelineError):
 
 class JournalFolderError(PipelineError):
     """A folder that was given as a journal is none, or can't be read."""
+
+
+class MissingFolderError(JournalFolderError):
+    """A folder that was given as a journal is not there."""
 
 
 class ConflictError(PipelineError):

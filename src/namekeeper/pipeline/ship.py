@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from namekeeper.pipeline.errors import JournalFolderError
+from namekeeper.pipeline.errors import JournalFolderError, MissingFolderError
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.segments import Segment, list_segments
 
@@ -52,11 +52,9 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
 
 def _there(target: Folder) -> dict[tuple[object, ...], Segment]:
     try:
-        if not target.exists():
-            return {}
-    except OSError as error:
-        raise JournalFolderError(f"{target.uri} can't be read: {error}; may this user read it?") from error
-    return {_identity(segment): segment for segment in list_segments([target]).segments}
+        return {_identity(segment): segment for segment in list_segments([target]).segments}
+    except MissingFolderError:
+        return {}
 
 
 def _is_missing(

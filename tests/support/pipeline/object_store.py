@@ -1,14 +1,19 @@
 """An object store on loopback: moto's S3, with conditional writes, faults and a count of requests."""
 
+import fnmatch
+import json
+import math
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qs
 
 import boto3  # type: ignore[import-untyped]
 import pytest
+from moto import settings
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -39,6 +44,8 @@ class S3:
         """Gives a status and a body instead of an answer; the request may be done nevertheless, see `done`."""
         self.ignored: set[str] = set()
         """Headers that this store does not know."""
+        self._listable = ["*"]
+        """Patterns of the prefixes that may be listed."""
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -46,10 +53,10 @@ class S3:
         self.bucket = f"bucket-{uuid.uuid4().hex[:8]}"
         self.client("s3").create_bucket(Bucket=self.bucket)
 
-    def client(self, service: str, **keys: str) -> Any:
+    def client(self, service: str) -> Any:
         """A client of moto's own side."""
-        given = keys or {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-        return boto3.client(service, endpoint_url=self.endpoint, region_name=_REGION, **given)
+        keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=_REGION, **keys)
 
     def environment(self) -> dict[str, str]:
         """Variables with which clients find the store."""
@@ -59,6 +66,31 @@ class S3:
             "AWS_DEFAULT_REGION": _REGION,
             "AWS_ENDPOINT_URL": self.endpoint,
         }
+
+    @contextmanager
+    def only_a_role(self, policy: Mapping[str, Any]) -> Iterator[None]:
+        """Check every request of a block; this process has the role with a policy meanwhile."""
+        statements = [dict(statement) for statement in policy["Statement"]]
+        # moto knows no condition: here, those about s3:prefix.
+        conditions = [statement.pop("Condition", None) for statement in statements]
+        iam, name = self.client("iam"), f"role-{uuid.uuid4().hex[:8]}"
+        trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+        document = json.dumps({**policy, "Statement": statements})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(settings, "INITIAL_NO_AUTH_ACTION_COUNT", math.inf)
+            role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]
+            iam.put_role_policy(RoleName=name, PolicyName="only", PolicyDocument=document)
+            taken = self.client("sts").assume_role(RoleArn=role["Arn"], RoleSessionName="only")["Credentials"]
+            patch.setenv("AWS_ACCESS_KEY_ID", taken["AccessKeyId"])
+            patch.setenv("AWS_SECRET_ACCESS_KEY", taken["SecretAccessKey"])
+            patch.setenv("AWS_SESSION_TOKEN", taken["SessionToken"])
+            patch.setattr(settings, "INITIAL_NO_AUTH_ACTION_COUNT", 0)
+            patch.setattr(
+                self,
+                "_listable",
+                [each["StringLike"]["s3:prefix"] for each in conditions if each is not None],
+            )
+            yield
 
     def uri(self, path: str) -> str:
         """URI of a folder in the bucket."""
@@ -79,11 +111,20 @@ class S3:
         for name in self.ignored:
             environ.pop(f"HTTP_{name.upper().replace('-', '_')}", None)
         with self._one_at_a_time:
-            if (failed := self.fault(environ)) is not None:
+            if (failed := self.fault(environ) or self._refused(environ)) is not None:
                 status, body = failed
                 start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
                 return [body]
             return list(self._app(environ, start))
+
+    def _refused(self, environ: Environ) -> tuple[str, bytes] | None:
+        query = parse_qs(environ["QUERY_STRING"], keep_blank_values=True)
+        if "list-type" not in query:
+            return None
+        prefix = query.get("prefix", [""])[0]
+        if any(fnmatch.fnmatchcase(prefix, pattern) for pattern in self._listable):
+            return None
+        return "403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"
 
 
 @contextmanager

@@ -73,13 +73,13 @@ def test_what_retention_takes_meanwhile_is_passed_over(tmp_path, monkeypatch):
     assert ship(journal, open_folder(str(tmp_path / "to")), lambda *_: None) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(("asked", "complaint"), [("exists", "can't be read"), ("size", "can't be compared")])
+@pytest.mark.parametrize(("asked", "complaint"), [("files", "can't be read"), ("size", "can't be compared")])
 def test_a_target_that_may_not_be_looked_into_says_so(tmp_path, monkeypatch, asked, complaint):
     write_segment(tmp_path / "j", RECORDS)
     sent(tmp_path)
     target = open_folder(str(tmp_path / "to" / "here"))
 
-    def denied(*_):
+    def denied(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(target, asked, denied)

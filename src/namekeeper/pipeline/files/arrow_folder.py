@@ -19,7 +19,6 @@ __all__ = ["ArrowFolder"]
 _CHUNK = 1 << 20
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
 """Here the end of an upload makes a file whole; elsewhere a rename does."""
-_WITHOUT_FOLDERS = frozenset(_OBJECT_STORES)
 _HADOOP_NAMES = {"s3": "s3a"}
 """Scheme of pyarrow -> Spark's name of it, if that differs."""
 
@@ -49,7 +48,13 @@ class ArrowFolder:
 
     def exists(self) -> bool:
         """Whether it is there; on an object store: whether anything is in it."""
-        return bool(self.filesystem.get_file_info(self.path).type.name == "Directory")
+        try:
+            return bool(self.filesystem.get_file_info(self.path).type == FileType.Directory)
+        except OSError:
+            if not self._is_in_a_store:
+                raise
+            # A role for one prefix may list what is below it, and not look at an object of its name.
+            return next(self.files(), None) is not None
 
     def files(self, path: str = "", *, quick: bool = False) -> Iterator[File]:  # noqa: ARG002 -- a listing has all
         """Every file below `path`."""
@@ -95,8 +100,8 @@ class ArrowFolder:
         """Write the bytes of a stream to a file; a rename, or the end of an upload, makes it whole."""
         target = self._absolute(path)
         parent, _, name = target.rpartition("/")
-        is_store = self.filesystem.type_name in _OBJECT_STORES
-        if self.filesystem.type_name not in _WITHOUT_FOLDERS:
+        is_store = self._is_in_a_store
+        if not is_store:
             # In an object store the call would look at the bucket, and write an object for each parent, also
             # outside of the folder, which a user of one prefix may not.
             self.filesystem.create_dir(parent, recursive=True)
@@ -128,6 +133,10 @@ class ArrowFolder:
         scheme, colon, rest = self.uri.partition(":")
         uri = f"{_HADOOP_NAMES.get(scheme, scheme)}{colon}{rest}".split("?", 1)[0].rstrip("/")
         return f"{uri}/{path}" if path else uri
+
+    @property
+    def _is_in_a_store(self) -> bool:
+        return self.filesystem.type_name in _OBJECT_STORES
 
     @cached_property
     def _conditional(self) -> ConditionalWrites:

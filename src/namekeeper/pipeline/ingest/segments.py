@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from namekeeper.common.segment_names import SEGMENT_NAME
-from namekeeper.pipeline.errors import JournalFolderError
+from namekeeper.pipeline.errors import JournalFolderError, MissingFolderError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder
 
@@ -135,13 +135,19 @@ def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
 
 def _files(folder: Folder) -> Iterator[File]:
     """Files of a folder, without hidden ones and without those in quarantine."""
+    is_there = False
     try:
-        if not folder.exists():
-            raise JournalFolderError(
-                f"{folder.uri} is no folder; is it the server's journalPath, or a copy of it?"
-            )
         for file in folder.files(quick=True):
+            is_there = True
             if not _SET_ASIDE.search(file.path):
                 yield file
+        # Asked last: an object store has the answer in the list.
+        is_there = is_there or folder.exists()
+    except NotADirectoryError:
+        is_there = False
     except OSError as error:
         raise JournalFolderError(f"{folder.uri} can't be read: {error}; may this user read it?") from error
+    if not is_there:
+        raise MissingFolderError(
+            f"{folder.uri} is no folder; is it the server's journalPath, or a copy of it?"
+        )
