@@ -74,14 +74,14 @@ CONSOLE_MUTANTS = (
     Mutant(
         "who-asks-early-sees-nothing",
         "console/server.py",
-        "                await self._has_begun.wait()\n",
+        "                await self.reader.has_begun.wait()\n",
         "                pass\n",
         "who asks before the end of a journal is found is answered with it",
         ("console/test_server.py",),
     ),
     Mutant(
         "who-asks-waits-for-a-slow-disk",
-        "console/server.py",
+        "console/reading.py",
         "await asyncio.wait(begins, timeout=BEGIN_SECONDS)",
         "await asyncio.wait(begins)",
         "who asks is answered with what there is if the end of a journal is not found soon",

@@ -317,15 +317,32 @@ class Histories:
 
     def __init__(self, sources: Iterable[HistorySource], limit_bytes: int = HISTORY_BYTES) -> None:
         found = [FollowedHistory(name, each) for each in sources for name in each.namesrvs()]
-        self.all = sorted(found, key=lambda each: each.namesrv)
-        """The history of each name server, by their ids."""
-        for each in self.all:
-            each.bound(limit_bytes // len(self.all))
+        self._limit_bytes = limit_bytes
+        self.all: Sequence[FollowedHistory] = ()
+        """The history of each name server, by their ids; never changed, but replaced."""
+        self._show(found)
         self._reading = threading.Lock()
         self.lock = HistoryLock()
         """A thread holds it to change a history or to look at it."""
         self.revision = 0
         """Number of changes of the shown histories."""
+
+    def prepared(self, namesrv: str, source: HistorySource) -> FollowedHistory:
+        """The history of a further name server, which may be read before it is added."""
+        history = FollowedHistory(namesrv, source)
+        history.bound(self._limit_bytes // (len(self.all) + 1))
+        return history
+
+    def add(self, history: FollowedHistory) -> None:
+        """Show a further history; each one then has a smaller share of the memory."""
+        with self.lock:
+            self._show([*self.all, history])
+            self.revision += 1
+
+    def _show(self, found: Sequence[FollowedHistory]) -> None:
+        for each in found:
+            each.bound(self._limit_bytes // len(found))
+        self.all = sorted(found, key=lambda each: each.namesrv)
 
     @property
     def followed(self) -> Sequence[Followed]:

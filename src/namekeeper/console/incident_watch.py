@@ -11,8 +11,8 @@ from namekeeper.answers.incidents.incident import incidents_by_cluster
 from namekeeper.answers.incidents.reading import NamesrvRead
 from namekeeper.clock import Clock
 from namekeeper.common.expected import WITNESS_AFTER_MS
-from namekeeper.console.histories import FollowedHistory, Histories
 from namekeeper.console.present_incidents import cached_until, present_incidents
+from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import NamekeeperError
 from namekeeper.notifications.incident_facts import SeenIncident
@@ -20,10 +20,6 @@ from namekeeper.notifications.tracking import SeenIncidents
 
 __all__ = ["IncidentWatch"]
 
-POLL_SECONDS = 0.25
-"""Interval at which journals are read."""
-READERS = 6
-"""Threads that read journals."""
 AGAIN_MS = 5_000
 """Interval at which incidents are looked for although no journal has news: time passes."""
 REREAD_MS = 30_000
@@ -41,42 +37,25 @@ class IncidentWatch:
     """Calls a function with the incidents, whenever they may have changed.
 
     Args:
-        histories: what is followed; nobody else reads them on.
+        reader: reads the histories that are followed.
         reread: reads journals again for what was dropped; None: they can't be.
         clock: gives the present time.
         on_incidents: gets them, only after each history was read completely once.
     """
 
     def __init__(
-        self, histories: Histories, reread: Reread | None, clock: Clock, on_incidents: Notified
+        self, reader: HistoriesReader, reread: Reread | None, clock: Clock, on_incidents: Notified
     ) -> None:
-        self._histories, self._reread, self._clock, self._on_incidents = (
-            histories,
-            reread,
-            clock,
-            on_incidents,
-        )
-        self._readers = DaemonThreads("reader", READERS)
+        self._reader, self._histories = reader, reader.histories
+        self._reread, self._clock, self._on_incidents = reread, clock, on_incidents
         self._finders = DaemonThreads("incidents", 1)
         self._looked_ms = self._reread_at = self._look_at = 0
         """Monotonic ms: of the last look; before which nothing is read again; before which nobody looks."""
         self._revision = -1
 
     async def run(self) -> None:
-        """Follow the journals until it is cancelled."""
-        every = self._histories.all
-        await asyncio.gather(*(self._readers.run(self._histories.read, each) for each in every))
-        async with asyncio.TaskGroup() as tasks:
-            for each in every:
-                tasks.create_task(self._follow(each))
-            tasks.create_task(self._look_on())
-
-    async def _follow(self, history: FollowedHistory) -> None:
-        while True:
-            await self._readers.run(self._histories.read, history)
-            await asyncio.sleep(POLL_SECONDS)
-
-    async def _look_on(self) -> None:
+        """Look for incidents until it is cancelled, while the reader runs."""
+        await self._reader.has_read.wait()
         while True:
             now = self._clock.now().mono_ms
             is_due = self._revision != self._histories.revision or now >= self._looked_ms + AGAIN_MS

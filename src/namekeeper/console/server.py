@@ -8,14 +8,16 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 from aiohttp import web
 
-from namekeeper.console.histories import FollowedHistory, Histories
+from namekeeper.console.histories import Histories
 from namekeeper.console.metrics import render_drift_metrics
+from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -39,10 +41,6 @@ __all__ = ["ConsoleServer", "opening_rest"]
 
 log = logging.getLogger("namekeeper.console")
 
-POLL_SECONDS = 0.25
-"""Interval at which histories are read again: a change must be visible within a second."""
-BEGIN_SECONDS = 2.0
-"""Time that a page waits for the newest part of the histories. Then it gets what there is, and news later."""
 OPENING_SECONDS = 2.0
 """Longest time that the reading waits at its start for pages that were opened before."""
 PAUSE_SECONDS = 0.3
@@ -52,8 +50,8 @@ BEAT_SECONDS = 10.0
 LASTING_LIMIT = 64
 """Pages that listen, and questions that others answer, at a time; each costs a descriptor."""
 THREADS = 6
-"""Threads that read histories, as many that make views, and as many for long views. A view whose client is
-gone keeps its thread until it is made; a stop waits for none of them."""
+"""Threads that make views, and as many for long views. A view whose client is gone keeps its thread until it
+is made; a stop waits for none of them."""
 ANSWER_BYTES = 16 * 1024 * 1024
 """Longest answer of a view. The name server of a page keeps it in memory until the peer reads it."""
 VIEWS_AT_ONCE = 2
@@ -84,13 +82,10 @@ class ConsoleServer:
             lambda request: self._pages.get(request.path), doors, self._refused, style=PROBLEMS,
             finish=_add_page_headers, nothing="there is nothing at this address; / is the page".format,
         )  # fmt: skip
-        self._readers, self._makers, self._long_makers = (
-            DaemonThreads(name, THREADS) for name in ("reader", "view", "long view")
-        )
+        self._makers, self._long_makers = (DaemonThreads(name, THREADS) for name in ("view", "long view"))
+        self.reader = HistoriesReader(histories, self._wait_for_pages)
+        """Reads the histories on while the page is served."""
         self._reading: asyncio.Task[None] | None = None
-        self._changed = asyncio.Condition()
-        self._has_begun = asyncio.Event()
-        """Set when the newest part of each history is shown."""
         self._asked_at = 0.0
         """When a page asked, or was answered, last; by the time of the loop."""
         self._is_closed = False
@@ -116,7 +111,7 @@ class ConsoleServer:
                 f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
                 " give another --port"
             ) from None
-        self._reading = asyncio.create_task(self._read())
+        self._reading = asyncio.create_task(self.reader.run())
         return self
 
     async def __aexit__(
@@ -127,19 +122,8 @@ class ConsoleServer:
         assert self._reading is not None
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        await self._tell()
+        await self.reader.tell()
         await self._server.close()
-
-    async def _read(self) -> None:
-        """Follow all histories, after each one has shown the rows that it finds at once."""
-        histories = self._histories.all
-        begins = [asyncio.create_task(self._readers.run(self._histories.begin, each)) for each in histories]
-        await asyncio.wait(begins, timeout=BEGIN_SECONDS)
-        self._has_begun.set()
-        if any([await each for each in begins]):
-            await self._tell()
-            await self._wait_for_pages()
-        await asyncio.gather(*map(self._follow, histories), return_exceptions=True)
 
     async def _wait_for_pages(self) -> None:
         loop = asyncio.get_running_loop()
@@ -149,16 +133,6 @@ class ConsoleServer:
             if rest <= 0:
                 return
             await asyncio.sleep(rest)
-
-    async def _follow(self, history: FollowedHistory) -> None:
-        while True:
-            if await self._readers.run(self._histories.read, history):
-                await self._tell()
-            await asyncio.sleep(POLL_SECONDS)
-
-    async def _tell(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
 
     def _table(self) -> Mapping[str, Page]:
         views = self._views
@@ -208,7 +182,7 @@ class ConsoleServer:
 
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             if locked:  # an earlier request would get an empty page, and news of the rows only later
-                await self._has_begun.wait()
+                await self.reader.has_begun.wait()
             try:
                 query = self._views.resolved(name, dict(request.query))
                 is_long = not locked or self._histories.needs(self._views.earlier(name, query))
@@ -229,7 +203,7 @@ class ConsoleServer:
                 report = self._views.present_drift()
             return render_drift_metrics(report, request.headers.get("Accept", ""))
 
-        await self._has_begun.wait()
+        await self.reader.has_begun.wait()
         async with self._turns.of(request.remote or ""):
             data, content_type = await asyncio.to_thread(body)
         return web.Response(body=data, headers={"Content-Type": content_type})
@@ -248,16 +222,11 @@ class ConsoleServer:
                 revision = self._histories.revision
                 await response.write(b"data: %d\n\n" % revision)
                 await asyncio.sleep(PAUSE_SECONDS)
-                await self._wait_for_change(revision)
+                await self.reader.wait_for_change(partial(self._has_news, revision), BEAT_SECONDS)
         return response
 
-    async def _wait_for_change(self, seen: int) -> None:
-        async with self._changed:
-            try:
-                async with asyncio.timeout(BEAT_SECONDS):
-                    await self._changed.wait_for(lambda: self._is_closed or self._histories.revision != seen)
-            except TimeoutError:
-                return
+    def _has_news(self, seen: int) -> bool:
+        return self._is_closed or self._histories.revision != seen
 
 
 def opening_rest(now: float, *, begun_at: float, asked_at: float) -> float:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from namekeeper.answers.incidents.reading import IncidentJournals
-from namekeeper.console import incident_watch as module
+from namekeeper.console import incident_watch, reading
 from namekeeper.console.histories import Histories
 from namekeeper.console.incident_watch import IncidentWatch
+from namekeeper.console.reading import HistoriesReader
 from namekeeper.errors import ConfigError
 from namekeeper.history.sources.journal import JournalSource
 from namekeeper.journal.disk.lock import take_lock
@@ -67,7 +68,8 @@ class World:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+    for module in (incident_watch, reading):
+        monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
 
 
 async def watched(world: World, steps) -> None:
@@ -75,11 +77,14 @@ async def watched(world: World, steps) -> None:
     release = await asyncio.to_thread(take_lock, str(world.folder))
     try:
         histories = await asyncio.to_thread(world.histories)
-        watching = asyncio.create_task(IncidentWatch(histories, world.reread, world, world.see).run())
+        reader = HistoriesReader(histories)
+        reading_on = asyncio.create_task(reader.run())
+        watching = asyncio.create_task(IncidentWatch(reader, world.reread, world, world.see).run())
         steps_done = asyncio.create_task(steps())
         await asyncio.wait((watching, steps_done), return_when=asyncio.FIRST_COMPLETED)
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        for task in (reading_on, watching):
+            task.cancel()
+        await asyncio.gather(reading_on, watching, return_exceptions=True)
         await steps_done
     finally:
         release()

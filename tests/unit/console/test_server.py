@@ -15,7 +15,7 @@ import uvloop
 
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
-from namekeeper.console import server
+from namekeeper.console import reading, server
 from namekeeper.console.histories import EarlierQuery, FollowedHistory, Histories, HistoryLock
 from namekeeper.console.server import ConsoleServer, opening_rest
 from namekeeper.console.views import ConsoleViews
@@ -245,7 +245,7 @@ def test_a_stop_waits_for_no_thread_that_reads_a_journal(site, monkeypatch, busy
 
 
 async def test_who_asks_before_the_end_of_a_journal_is_found_is_answered_with_it(site, monkeypatch):
-    monkeypatch.setattr(server, "BEGIN_SECONDS", READING)
+    monkeypatch.setattr(reading, "BEGIN_SECONDS", READING)
     with late_end(monkeypatch) as may_begin:
         async with site.server:
             early = asyncio.create_task(site.get("/api/topics"))
@@ -257,7 +257,7 @@ async def test_who_asks_before_the_end_of_a_journal_is_found_is_answered_with_it
 async def test_who_asks_is_answered_with_what_there_is_if_the_end_of_a_journal_is_not_found_soon(
     site, monkeypatch
 ):
-    monkeypatch.setattr(server, "BEGIN_SECONDS", 0)
+    monkeypatch.setattr(reading, "BEGIN_SECONDS", 0)
     with late_end(monkeypatch):
         async with site.server:
             status, text, _ = await site.get("/api/overview")

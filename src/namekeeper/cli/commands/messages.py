@@ -21,6 +21,7 @@ from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.console.histories import HISTORY_BYTES, Histories
 from namekeeper.console.incident_watch import IncidentWatch
+from namekeeper.console.reading import HistoriesReader
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.files import read_named_text
 from namekeeper.journal.reading.reader import find_journals
@@ -99,17 +100,19 @@ async def _run(
     service = NotificationService(
         file.settings, outbox, folder, send=Sender(file.settings.zone), clock=clock, announce=echo
     )
-    watch = IncidentWatch(histories, partial(_reread, folders), clock, service.see)
+    reader = HistoriesReader(histories)
+    watch = IncidentWatch(reader, partial(_reread, folders), clock, service.see)
     with stopping_by_signals(stop.set):
         async with service:
+            reading = asyncio.create_task(reader.run())
             watching = asyncio.create_task(watch.run())
             stopped = asyncio.create_task(stop.wait())
             names = ", ".join(each.namesrv for each in histories.all)
             echo(f"following {names}; {shown_count(len(file.settings.receivers), 'receiver')}")
             done, _ = await asyncio.wait((watching, stopped), return_when=asyncio.FIRST_COMPLETED)
-            watching.cancel()
-            stopped.cancel()
-            await asyncio.gather(watching, stopped, return_exceptions=True)
+            for task in (reading, watching, stopped):
+                task.cancel()
+            await asyncio.gather(reading, watching, stopped, return_exceptions=True)
     if watching in done:
         watching.result()  # raises what ended it
 
