@@ -66,6 +66,8 @@ class ObservedPair:
             self._journals,
             "--budget",
             "5",
+            "--port",
+            "0",
         )
         self._process = Process(
             "observe", [*NAMEKEEPER, *words], output=folder / "observe.txt", env=self._environment

@@ -44,7 +44,7 @@ def our_name_server(folder: Path) -> Iterator[tuple[str, Path]]:
 def observed_name_server(folder: Path) -> Iterator[tuple[str, Path]]:
     journal = folder / "observed"
     with JavaNameServer("5.5.0") as server:
-        words = ("observe", "-n", server.address, "--journal", str(journal), "--budget", "5")
+        words = ("observe", "-n", server.address, "--journal", str(journal), "--budget", "5", "--port", "0")
         observer = Process(
             "observe", [*NAMEKEEPER, *words], output=folder / "observe.txt", env=environment(folder)
         )

@@ -95,7 +95,17 @@ class Observed:
         self.server = server
         self.journal = str(folder / "observed" / server.address.replace(":", "_"))
         self._folder = folder
-        words = ("observe", "-n", server.address, "--journal", str(folder / "observed"), "--budget", "5")
+        words = (
+            "observe",
+            "-n",
+            server.address,
+            "--journal",
+            str(folder / "observed"),
+            "--budget",
+            "5",
+            "--port",
+            "0",
+        )
         self.process = Process(
             "observe", [*NAMEKEEPER, *words], output=folder / "observe.txt", env=environment(folder)
         )

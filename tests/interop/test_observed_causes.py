@@ -39,7 +39,17 @@ class ObservedWithLog:
         self.log = server.home / "logs" / "all.log"
         self.journal = str(folder / "observed" / server.address.replace(":", "_"))
         self._environment = environment(folder)
-        words = ("observe", "-n", server.address, "--journal", str(folder / "observed"), "--budget", "5")
+        words = (
+            "observe",
+            "-n",
+            server.address,
+            "--journal",
+            str(folder / "observed"),
+            "--budget",
+            "5",
+            "--port",
+            "0",
+        )
         self.process = Process(
             "observe", [*NAMEKEEPER, *words, "--log", str(self.log)],
             output=folder / "observe.txt", env=self._environment,

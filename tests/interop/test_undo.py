@@ -38,7 +38,7 @@ def ours(folder: Path) -> Iterator[Journalled]:
 @contextlib.contextmanager
 def observed(folder: Path) -> Iterator[Journalled]:
     with JavaNameServer(VERSION, NO_EXPIRY) as server:
-        words = ("observe", "-n", server.address, "--journal", str(folder), "--budget", "5")
+        words = ("observe", "-n", server.address, "--journal", str(folder), "--budget", "5", "--port", "0")
         command = [*NAMEKEEPER, *words]
         with Process("observe", command, output=folder / "observe.txt", env=environment(folder)):
             yield server.address, str(folder / server.address.replace(":", "_"))

@@ -6,7 +6,9 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,10 +24,20 @@ WITHIN = 30.0
 
 
 @contextlib.contextmanager
-def observing(tmp_path: Path, address: str) -> Iterator[Process]:
-    words = ("observe", "-n", address, "--journal", str(tmp_path / "observed"), "--budget", "10")
+def observing(tmp_path: Path, address: str, *more: str) -> Iterator[Process]:
+    words = (
+        "observe",
+        "-n",
+        address,
+        "--journal",
+        str(tmp_path / "observed"),
+        "--budget",
+        "10",
+        "--port",
+        "0",
+    )
     process = Process(
-        "observe", [*NAMEKEEPER, *words], output=tmp_path / "observe.txt", env=environment(tmp_path)
+        "observe", [*NAMEKEEPER, *words, *more], output=tmp_path / "observe.txt", env=environment(tmp_path)
     )
     try:
         yield process
@@ -104,7 +116,7 @@ def test_two_observers_do_not_write_to_one_journal(tmp_path: Path) -> None:
         first.await_line("observed: 0 brokers", within=WITHIN)
         other = tmp_path / "other"
         other.mkdir()
-        words = ("observe", "-n", live.address, "--journal", str(tmp_path / "observed"))
+        words = ("observe", "-n", live.address, "--journal", str(tmp_path / "observed"), "--port", "0")
         second = Process("observe", [*NAMEKEEPER, *words], output=other / "o.txt", env=environment(tmp_path))
         try:
             line = second.await_line("is in use by process ([0-9]+)", within=WITHIN)
@@ -203,3 +215,42 @@ def status_of(tmp_path: Path, address: str) -> dict[str, object] | None:
         return None
     status: dict[str, object] = json.loads(shown.stdout).get(address.replace(":", "_"), {})
     return status if status.get("reason") else None
+
+
+def page_of(observer: Process) -> str:
+    return observer.await_line(r"(http://127\.0\.0\.1:[0-9]+)/\n", within=WITHIN)[1]
+
+
+def fetched(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=WITHIN) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def shown_by(page: str) -> set[str]:
+    """The ids of the name servers that a page shows."""
+    return {row["namesrv"] for row in json.loads(fetched(f"{page}/api/overview"))["namesrvs"]}
+
+
+def test_one_process_shows_what_it_observes_and_our_name_servers_that_come_later(tmp_path: Path) -> None:
+    registers = encode_command(registration(("T",)))
+    own = tmp_path / "own"
+    own.mkdir()
+    with NameServerProcess(tmp_path / "server").started() as java_like:
+        words = ("--with-journal", str(own))
+        with (
+            observing(tmp_path, java_like.address, *words) as observer,
+            holding(java_like.address, registers),
+        ):
+            page = page_of(observer)
+            shown = partial(shown_by, page)
+            observed = java_like.address.replace(":", "_")
+            eventually(lambda: shown() == {observed}, within=WITHIN, what="the observed name server")
+            with NameServerProcess(
+                tmp_path / "own-server", journal_path=str(own / "ns"), journal_namesrv_id="ns-1"
+            ):
+                eventually(lambda: shown() == {observed, "ns-1"}, within=WITHIN, what="our name server")
+            assert json.loads(fetched(f"{page}/readyz"))["status"] == "ok"
+            assert 'namekeeper_observe_name_servers{state="observed"} 1.0' in fetched(f"{page}/metrics")
+            observer.terminate()
+            assert observer.wait(within=20) == 0

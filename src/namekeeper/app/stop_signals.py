@@ -3,7 +3,7 @@
 import contextlib
 import faulthandler
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ __all__ = [
     "HARMLESS_SIGNALS",
     "STOP_SIGNALS",
     "ignore_harmless_signals",
+    "run_until_stopped",
     "start_with_signals",
     "stopping_by_signals",
 ]
@@ -94,6 +95,26 @@ def stopping_by_signals(
         finally:
             for number in STOP_SIGNALS:
                 _ignore(number)
+
+
+async def run_until_stopped(*coroutines: "Coroutine[object, object, object]") -> None:
+    """Run coroutines until a signal stops the process, or until one of them ends; then cancel the others.
+
+    Raises:
+        Exception: what ended one of them.
+    """
+    import asyncio
+
+    stop = asyncio.Event()
+    with stopping_by_signals(stop.set):
+        stopped = asyncio.create_task(stop.wait())
+        running = [asyncio.create_task(each) for each in coroutines]
+        done, _ = await asyncio.wait((*running, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for task in (*running, stopped):
+            task.cancel()
+        await asyncio.gather(*running, stopped, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 def _ignore(number: signal.Signals) -> None:

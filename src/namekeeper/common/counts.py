@@ -1,6 +1,8 @@
 """Counts as people write them: `1 look-up`, `2,000 rows were`."""
 
-__all__ = ["shown_count", "shown_number"]
+from collections.abc import Sequence
+
+__all__ = ["shown_count", "shown_list", "shown_number"]
 
 _SINGULAR = {"are": "is", "were": "was", "do": "does", "have": "has"}
 """Verb for many -> verb for one."""
@@ -24,3 +26,9 @@ def shown_count(count: int, noun: str, verb: str = "") -> str:
     if not verb:
         return shown
     return f"{shown} {_SINGULAR[verb] if is_one else verb}"
+
+
+def shown_list(texts: Sequence[str], most: int = 3) -> str:
+    """The first of several texts in one line, and how many more there are."""
+    more = len(texts) - most
+    return "; ".join(texts[:most]) + (f"; and {shown_number(more)} more" if more > 0 else "")

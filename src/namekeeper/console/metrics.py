@@ -1,9 +1,9 @@
-"""`/metrics` of the page: the drift of the name servers that it shows, as Prometheus text.
+"""`/metrics` of the page, as Prometheus text: the drift of the name servers that it shows.
 
 No label holds the name of a broker, a topic or a name server, so the number of series is fixed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from namekeeper.drift.report import DriftReport
 
-__all__ = ["DriftCollector", "render_drift_metrics"]
+__all__ = ["DriftCollector", "render_metrics"]
 
 _PREFIX = "namekeeper_drift_"
 
@@ -53,13 +53,14 @@ class DriftCollector(Collector):
         yield servers
 
 
-def render_drift_metrics(report: DriftReport, accept: str = "") -> tuple[bytes, str]:
+def render_metrics(collectors: Iterable[Collector], accept: str = "") -> tuple[bytes, str]:
     """Return the text of the metrics, those of the process included, and its content type.
 
     Reads files of the operating system, so not on the event loop.
     """
     registry = CollectorRegistry()
-    registry.register(DriftCollector(report))
+    for each in collectors:
+        registry.register(each)
     ProcessCollector(registry=registry)
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type

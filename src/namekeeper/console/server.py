@@ -7,22 +7,25 @@ token.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 from aiohttp import web
+from prometheus_client.registry import Collector
 
 from namekeeper.console.histories import Histories
-from namekeeper.console.metrics import render_drift_metrics
+from namekeeper.console.metrics import DriftCollector, render_metrics
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
+from namekeeper.http.health import HealthSource
+from namekeeper.http.health_pages import health_pages
 from namekeeper.http.host_turns import HostTurns
 from namekeeper.http.page_clients import client_of
 from namekeeper.http.page_files import (
@@ -68,13 +71,26 @@ class ConsoleServer:
         doors: decides who may use the page.
         histories: what is shown.
         views: what each view shows.
+        health: the state of the process, for probes; None: nobody asks for it.
+        collect: gives further metrics of the process.
     """
 
-    def __init__(self, host: str, port: int, doors: Doors, histories: Histories, views: ConsoleViews) -> None:
+    def __init__(  # noqa: PLR0913 - one for each part
+        self,
+        host: str,
+        port: int,
+        doors: Doors,
+        histories: Histories,
+        views: ConsoleViews,
+        *,
+        health: HealthSource | None = None,
+        collect: Callable[[], Iterable[Collector]] = tuple,
+    ) -> None:
         self._host, self._wanted_port = host, port
         self._doors = doors
         self._histories = histories
         self._views = views
+        self._health, self._collect = health, collect
         self.lasting = Slots[Connection](LASTING_LIMIT)
         self._turns, self._long_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
         self._pages: Mapping[str, Page] = {}
@@ -147,6 +163,8 @@ class ConsoleServer:
             answer = self._answer(view, locked=False)
             pages[f"/api/{view.__name__}"] = Page(answer, style=PROBLEMS, stream=self.lasting)
         pages["/metrics"] = Page(self._metrics)
+        if self._health is not None:
+            pages |= health_pages(self._health)
         pages["/api/events"] = Page(self._events, style=PROBLEMS, stream=self.lasting, answers_head=False)
         pages["/api/login"] = Page(self._login, Guard.NAMED, PROBLEMS, "POST", LOGIN_BYTES)
         return pages
@@ -196,14 +214,15 @@ class ConsoleServer:
         return self._noted(answer)
 
     async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
-        """The drift of the present, for Prometheus."""
+        """The present, for Prometheus."""
 
         def body() -> tuple[bytes, str]:
             with self._histories.lock.to_look():
                 report = self._views.present_drift()
-            return render_drift_metrics(report, request.headers.get("Accept", ""))
+            return render_metrics([DriftCollector(report), *more], request.headers.get("Accept", ""))
 
         await self.reader.has_begun.wait()
+        more = [*self._collect()]
         async with self._turns.of(request.remote or ""):
             data, content_type = await asyncio.to_thread(body)
         return web.Response(body=data, headers={"Content-Type": content_type})
@@ -222,10 +241,10 @@ class ConsoleServer:
                 revision = self._histories.revision
                 await response.write(b"data: %d\n\n" % revision)
                 await asyncio.sleep(PAUSE_SECONDS)
-                await self.reader.wait_for_change(partial(self._has_news, revision), BEAT_SECONDS)
+                await self.reader.wait_for_change(partial(self._is_other_than, revision), BEAT_SECONDS)
         return response
 
-    def _has_news(self, seen: int) -> bool:
+    def _is_other_than(self, seen: int) -> bool:
         return self._is_closed or self._histories.revision != seen
 
 

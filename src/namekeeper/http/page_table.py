@@ -6,6 +6,7 @@ A path that is in no table has the strictest guards, so that a new page is never
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 
+import msgspec
 from aiohttp import web
 from msgspec import Struct
 
@@ -21,6 +22,7 @@ __all__ = [
     "Guard",
     "Page",
     "Style",
+    "json_answer",
     "stream_answer",
     "text_answer",
 ]
@@ -45,6 +47,11 @@ class Guard(Enum):
 def text_answer(status: int, text: str) -> web.Response:
     """A line of text, for terminals and scripts."""
     return web.Response(status=status, text=text + "\n", headers={"Content-Type": _TEXT})
+
+
+def json_answer(status: int, value: object) -> web.Response:
+    """A value for programs."""
+    return web.Response(status=status, body=msgspec.json.encode(value), content_type="application/json")
 
 
 def stream_answer(headers: Mapping[str, str]) -> web.StreamResponse:

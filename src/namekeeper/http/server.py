@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-import msgspec
 from aiohttp import web
 from msgspec import Struct, json
 
@@ -27,10 +26,11 @@ from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
 from namekeeper.http.health import Health, HealthSource, health_of
+from namekeeper.http.health_pages import health_pages
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.page_clients import client_of
 from namekeeper.http.page_server import PageServer
-from namekeeper.http.page_table import TEXTS, Guard, Page, stream_answer, text_answer
+from namekeeper.http.page_table import TEXTS, Guard, Page, json_answer, stream_answer, text_answer
 from namekeeper.http.slots import Slots
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
@@ -176,8 +176,7 @@ class OperatorHttpServer:
         self._pages = {
             "/": Page(self._index),
             "/metrics": Page(self._get_metrics),
-            "/healthz": Page(self._get_healthz, Guard.OPEN),
-            "/readyz": Page(self._get_readyz, Guard.OPEN),
+            **health_pages(sources.health, self._more),
             "/status": Page(self._get_status),
             "/watch": Page(
                 self.watch_page.answer, stream=watchers, answers_head=False, full=WatchRefusal.FULL.value
@@ -262,27 +261,14 @@ class OperatorHttpServer:
         body, content_type = await asyncio.to_thread(render_metrics, stats, accept)
         return web.Response(body=body, headers={"Content-Type": content_type})
 
-    async def _get_healthz(self, _request: web.BaseRequest) -> web.Response:
-        return _json(200, {"status": "ok"})
-
-    async def _get_readyz(self, request: web.BaseRequest) -> web.Response:
-        strict = request.query.get("strict", "").lower() in {"1", "true"}
-        health = health_of(self._sources.health(), strict=strict)
-        return _json(health.http_status, self._members(health))
-
     async def _get_status(self, _request: web.BaseRequest) -> web.Response:
-        members = self._members(health_of(self._sources.health()))
+        health = health_of(self._sources.health())
+        members = {"status": health.status, "ready": health.ready, "reasons": health.reasons}
         parts = {"journal": self._sources.journal(), "lookups": self._sources.metrics().lookups}
-        return _json(200, {"version": __version__, **members, **parts})
+        return json_answer(200, {"version": __version__, **members, **self._more(health), **parts})
 
-    def _members(self, health: Health) -> dict[str, object]:
-        return {
-            "status": health.status,
-            "ready": health.ready,
-            "reasons": health.reasons,
-            "restored": health.restored,
-            "revision": self._sources.watch.revision(),
-        }
+    def _more(self, health: Health) -> dict[str, object]:
+        return {"restored": health.restored, "revision": self._sources.watch.revision()}
 
     async def _get_who_knows(self, request: web.BaseRequest) -> web.Response:
         if self._sources.who_knows is None:
@@ -290,14 +276,10 @@ class OperatorHttpServer:
         topic = request.query.get("topic")
         if not topic:
             return text_answer(400, "say which topic: /who-knows?topic=A")
-        return _json(200, self._sources.who_knows(topic))
+        return json_answer(200, self._sources.who_knows(topic))
 
     async def _get_nsaddr(self, _request: web.BaseRequest) -> web.Response:
         addresses = self._sources.nsaddr()
         if not addresses:
             return text_answer(404, "no address list: set addressServerList")
         return text_answer(200, addresses)
-
-
-def _json(status: int, value: object) -> web.Response:
-    return web.Response(status=status, body=msgspec.json.encode(value), content_type="application/json")

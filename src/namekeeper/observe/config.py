@@ -1,7 +1,7 @@
 """The clusters that an observer follows: from the options of the command, or from a TOML file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,8 @@ class Observing(Struct, frozen=True):
     rates: Rates = Rates()
     limits: Limits = Limits()
     """Limits of each journal."""
+    with_journals: tuple[str, ...] = ()
+    """Folders with journals of name servers of ours, which are followed as well."""
 
 
 class Target(Struct, frozen=True):
@@ -102,8 +104,9 @@ class _ClusterTable(Struct, forbid_unknown_fields=True):
 
 
 class _ObserveFile(Struct, forbid_unknown_fields=True):
-    clusters: dict[str, _ClusterTable]
+    clusters: dict[str, _ClusterTable] = {}
     journal: str = ""
+    with_journals: list[str] = []
     budget_percent: float = 1.0
     members_every: str = "1s"
     topics_every: str = "2s"
@@ -116,13 +119,16 @@ class _ObserveFile(Struct, forbid_unknown_fields=True):
     retention_age: str = "30d"
 
 
-def parse_observing(text: str, *, source: str, journal: str = "") -> Observing:
+def parse_observing(
+    text: str, *, source: str, journal: str = "", with_journals: Sequence[str] = ()
+) -> Observing:
     """Read the text of a file.
 
     Args:
         text: TOML.
         source: the file's name: paths in it are relative to its folder.
         journal: folder of the journals if it was given beside the file; it counts before the file's.
+        with_journals: folders to follow besides those of the file.
 
     Raises:
         ConfigError: something in it can't be used; one line says what, and what to write.
@@ -134,7 +140,7 @@ def parse_observing(text: str, *, source: str, journal: str = "") -> Observing:
         raise ConfigError(f"{source}: {error}") from None
     folder = Path(source).parent
     where = journal or (str(folder / file.journal) if file.journal else "")
-    if not where:
+    if not where and file.clusters:
         raise ConfigError(f'{source}: there is no folder for the journals: journal = "observed"')
     observing = Observing(
         where,
@@ -144,6 +150,7 @@ def parse_observing(text: str, *, source: str, journal: str = "") -> Observing:
             _bytes(file.retention_bytes, source),
             _duration(file.retention_age, "retention_age", source, DAY_MS),
         ),
+        (*(str(folder / each) for each in file.with_journals), *with_journals),
     )
     check_targets(observing, source)
     return observing
@@ -168,7 +175,7 @@ def check_targets(observing: Observing, source: str) -> None:
                 raise ConfigError(
                     f"{source}: {other} and {address} would have one journal, {target.id}: list one of them"
                 )
-    if not observing.clusters:
+    if not observing.clusters and not observing.with_journals:
         raise ConfigError(f"{source}: it names no cluster: [clusters.east]")
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from namekeeper.console.metrics import DriftCollector, render_drift_metrics
+from namekeeper.console.metrics import DriftCollector, render_metrics
 from namekeeper.drift.report import find_drift
 from tests.unit.answers.story import MINUTE, Story
 from tests.unit.drift.fleet import A, align_ends, fleet, report
@@ -62,7 +62,7 @@ def test_no_name_of_a_peer_is_in_the_text():
     stories = fleet()
     stories[2].connection_breaks(A)
     align_ends(stories)
-    data, content_type = render_drift_metrics(report(stories))
+    data, content_type = render_metrics([DriftCollector(report(stories))])
     text = data.decode()
     assert content_type.startswith("text/plain")
     assert 'namekeeper_drift_verdicts{kind="broker_missing"} 1.0' in text

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,25 @@ from typing import Any
 import click
 import msgspec
 from click.core import ParameterSource
+from msgspec import structs
 
+from namekeeper.answers.source import JournalAnswers
 from namekeeper.app.process import spare_the_collector
-from namekeeper.app.stop_signals import stopping_by_signals
+from namekeeper.app.stop_signals import run_until_stopped
 from namekeeper.cli.connecting import SENDER_OPTIONS, open_client, sender_options
 from namekeeper.cli.credentials import take_credentials
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.output import echo, json_option, note
+from namekeeper.cli.page_options import page_options, take_page
 from namekeeper.cli.shared_options import namesrv_option
 from namekeeper.cli.tls_files import TlsFiles, take_tls_files
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
+from namekeeper.console.companion import Companion, PageSettings
+from namekeeper.console.histories import CAUSE_PART, Histories
+from namekeeper.console.journal_folders import JournalFolders
+from namekeeper.console.views import ConsoleViews
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.files import (
@@ -43,6 +50,7 @@ from namekeeper.observe.config import (
 )
 from namekeeper.observe.observer import ObserverState, ObserverStatus
 from namekeeper.observe.observers import Observers
+from namekeeper.observe.reporting import ObserverCollector, RecordingLines, reasons_of
 from namekeeper.observe.schedule import Rates
 from namekeeper.remoting.address import Address, parse_addresses
 from namekeeper.remoting.client import RemotingClient
@@ -54,6 +62,8 @@ STATUS_FILE = ".observe.json"
 """File in the folder of the journals, with the status of each name server."""
 STATUS_SECONDS = 2.0
 """Interval at which it is written, and how long a stop waits for its removal."""
+SAY_SECONDS = 0.5
+"""Interval at which it is checked whether journals can be written."""
 STALE_MS = 30_000
 """A status that is older was left by an observer that was killed."""
 SECRET_BYTES = 4_096
@@ -82,6 +92,11 @@ SECRET_BYTES = 4_096
     help="Log file of the only name server in -n: causes of changes are read from Java's namesrv.log.",
 )  # fmt: skip
 @click.option(
+    "--with-journal", "with_journals", multiple=True, metavar="DIR",
+    help="Journals of name servers of ours to show beside: one, or a folder with several; may be repeated.",
+)  # fmt: skip
+@page_options(is_optional=True)
+@click.option(
     "--status",
     "shows_status",
     is_flag=True,
@@ -92,44 +107,53 @@ SECRET_BYTES = 4_096
 @click.pass_context
 def observe(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
-    journal: str, budget_percent: float, log_file: str | None, shows_status: bool, as_json: bool,
-    **connection: Any,  # noqa: ANN401
+    journal: str, budget_percent: float, log_file: str | None, with_journals: tuple[str, ...],
+    history_bytes: int, shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
-    """Keep a journal of name servers that run, of any release, by asking them.
+    """Keep a journal of name servers that run, of any release, by asking them, and show a page about them.
 
     Only read requests are sent, and no more than --budget allows. Runs until SIGTERM or Ctrl-C; a line is
-    printed when a name server is observed, and when it is not. Read the journals with `why`, `history`,
-    `route-at`, `console` and `journal`, as those of a name server of ours.
+    printed when a name server is observed, and when it is not. The page is that of `console`, with /metrics,
+    /healthz and /readyz. Read the journals also with `why`, `history`, `route-at` and `journal`, as those of
+    a name server of ours.
     """
     try:
         if shows_status:
             _show(_folder_of(journal, config_file), as_json=as_json)
             return
+        page = take_page(connection)
         if config_file is not None:
             if discover or log_file or any(connection[name] for name in SENDER_OPTIONS):
                 raise ConfigError(
                     f"{config_file} says which name servers there are, and how they are reached: leave out"
                     " --discover, --log and the options for connections"
                 )
-            observing = _load(config_file, journal)
+            observing = _load(config_file, journal, with_journals)
             secret = ""
         else:
             source = context.get_parameter_source("namesrv_addr")
-            if discover and source is not ParameterSource.COMMANDLINE:
+            if source is not ParameterSource.COMMANDLINE and (discover or (with_journals and not journal)):
                 namesrv_addr = ""
-            observing, secret = _of_options(
-                namesrv_addr, discover or "", journal, budget_percent, log_file, connection
-            )
-        _make_folder(observing.journal)
+            if with_journals and not namesrv_addr and not discover:
+                observing, secret = Observing(journal, ()), ""
+            else:
+                observing, secret = _of_options(
+                    namesrv_addr, discover or "", journal, budget_percent, log_file, connection
+                )
+            observing = structs.replace(observing, with_journals=with_journals)
+        if observing.clusters:
+            _make_folder(observing.journal)
         openers = {cluster.label: _client_opener(cluster.access, secret) for cluster in observing.clusters}
     except NamekeeperError as error:
         raise failure_of(error) from error
     observers = Observers(
         observing, lambda cluster: openers[cluster.label](), clock=SystemClock(), on_change=_announce
     )
+    companion = _companion(observing, observers, page, history_bytes)
+    status_file = Path(observing.journal) / STATUS_FILE if observing.clusters else None
     spare_the_collector()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(observers, Path(observing.journal) / STATUS_FILE))
+        asyncio.run(_run(observers, companion, status_file))
 
 
 def _of_options(
@@ -172,8 +196,9 @@ def _list(text: str) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(parse_addresses(text))) if text else ()
 
 
-def _load(config_file: str, journal: str) -> Observing:
-    return parse_observing(read_named_text(config_file), source=config_file, journal=journal)
+def _load(config_file: str, journal: str, with_journals: Sequence[str] = ()) -> Observing:
+    text = read_named_text(config_file)
+    return parse_observing(text, source=config_file, journal=journal, with_journals=with_journals)
 
 
 def _make_folder(path: str) -> None:
@@ -203,20 +228,53 @@ def _secret_in(path: str) -> str:
     return secret
 
 
-async def _run(observers: Observers, status_file: Path) -> None:
-    stop = asyncio.Event()
+def _companion(
+    observing: Observing, observers: Observers, page: PageSettings | None, history_bytes: int
+) -> Companion | None:
+    """The companion, which reads the journals while they are written; None: nobody looks at them here."""
+    if page is None:
+        return None
+    made = observing.journal if observing.clusters else ""
+    folders = JournalFolders(observing.with_journals, made)
+    histories = Histories(folders.look(), history_bytes)
+    causes_bytes = history_bytes // CAUSE_PART
+    views = ConsoleViews(
+        histories, lambda: JournalAnswers(folders.found, limit_bytes=causes_bytes), SystemClock()
+    )
+    return Companion(
+        histories,
+        views=views,
+        page=structs.replace(page, is_needed=False),
+        folders=folders,
+        reasons=lambda: reasons_of(observers.status(), observers.undiscovered),
+        collect=lambda: [ObserverCollector(observers.status())],
+        announce=echo,
+    )
+
+
+async def _run(observers: Observers, companion: Companion | None, status_file: Path | None) -> None:
     threads = DaemonThreads("status file", 1)
-    running = asyncio.create_task(observers.run())
-    writing = asyncio.create_task(_write_status(observers, status_file, threads))
-    with stopping_by_signals(stop.set):
-        stopped = asyncio.create_task(stop.wait())
-        await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
-        for task in (running, writing, stopped):
-            task.cancel()
-        await asyncio.gather(running, writing, stopped, return_exceptions=True)
-        with contextlib.suppress(TimeoutError):  # the disk hangs
-            async with asyncio.timeout(STATUS_SECONDS):
-                await threads.run(partial(status_file.unlink, missing_ok=True))
+    parts = [observers.run(), _say_what_is_recorded(observers)]
+    if companion is not None:
+        parts.append(companion.run())
+    if status_file is not None:
+        parts.append(_write_status(observers, status_file, threads))
+    try:
+        await run_until_stopped(*parts)
+    finally:
+        if status_file is not None:
+            with contextlib.suppress(TimeoutError):  # the disk hangs
+                async with asyncio.timeout(STATUS_SECONDS):
+                    await threads.run(partial(status_file.unlink, missing_ok=True))
+
+
+async def _say_what_is_recorded(observers: Observers) -> None:
+    """Print a line when a journal can't be written, and when it can be again."""
+    lines = RecordingLines()
+    while True:
+        for line in lines.of(observers.status()):
+            echo(line)
+        await asyncio.sleep(SAY_SECONDS)
 
 
 async def _write_status(observers: Observers, status_file: Path, threads: DaemonThreads) -> None:

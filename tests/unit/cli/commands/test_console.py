@@ -4,7 +4,6 @@ import pytest
 from click.testing import CliRunner
 
 from namekeeper.cli.commands import console
-from namekeeper.cli.commands.console import page_address
 from namekeeper.cli.group import namekeeper
 from namekeeper.history.sources.running import RunningSource
 from tests.unit.answers.story import Story
@@ -41,21 +40,6 @@ def test_what_can_not_be_used_is_refused(words, says):
 
 
 @pytest.mark.parametrize(
-    ("host", "names", "token", "address"),
-    [
-        ("127.0.0.1", (), "", "http://127.0.0.1:9888/"),
-        ("0.0.0.0", ("ns1.example.com", "ns1"), "secret", "http://ns1.example.com:9888/#token=secret"),
-        ("::", ("ns1",), "", "http://ns1:9888/"),
-        ("0.0.0.0", (), "secret", "http://0.0.0.0:9888/#token=secret"),
-        ("10.0.0.1", ("ns1",), "", "http://10.0.0.1:9888/"),
-        ("::1", (), "", "http://[::1]:9888/"),
-    ],
-)
-def test_the_address_that_it_prints_is_one_that_others_can_open(host, names, token, address):
-    assert page_address(host, names, token, 9888) == address
-
-
-@pytest.mark.parametrize(
     ("words", "environment", "asked"),
     [
         ((), "192.0.2.1:9876;192.0.2.2:9876", ["192.0.2.1:9876", "192.0.2.2:9876"]),
@@ -70,7 +54,7 @@ def test_name_servers_of_other_hosts_are_asked(words, environment, asked, tmp_pa
     async def no_server(*_args, **_settings):
         pass
 
-    monkeypatch.setattr(console, "_serve", no_server)
+    monkeypatch.setattr(console, "_run", no_server)
     nobody = RunningSource((), None, 1)
     monkeypatch.setattr(console, "running_source", lambda lists, *_: given.extend(lists) or nobody)
     env = {"NAMESRV_ADDR": environment, "HOME": str(tmp_path)}

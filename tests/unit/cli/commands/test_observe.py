@@ -25,7 +25,8 @@ def made(monkeypatch):
         def __init__(self, observing, open_sender, *, clock, on_change):
             found.append((observing, open_sender, on_change))
 
-    async def run(observers, status_file):
+    async def run(observers, companion, status_file):
+        found.append(companion)
         found.append(status_file)
 
     monkeypatch.setattr(command, "Observers", Observers)
@@ -48,7 +49,8 @@ def refused(result):
 def test_the_options_name_the_name_servers(made, tmp_path):
     result = run("-n", "a:9876;b:9877", "--journal", str(tmp_path / "j"), "--budget", "0.5")
     assert result.exit_code == 0, result.output
-    (observing, _, _), status_file = made
+    (observing, _, _), companion, status_file = made
+    assert companion is not None
     (cluster,) = observing.clusters
     assert cluster.name_servers == (Address("a", 9876), Address("b", 9877))
     assert observing.rates.budget == 0.005
@@ -231,7 +233,28 @@ async def test_a_stop_does_not_wait_for_a_status_file_on_a_disk_that_hangs(tmp_p
 
     monkeypatch.setattr(command, "_save_status", hang)
     try:
-        await command._run(Observers(), tmp_path / "status")
+        await command._run(Observers(), None, tmp_path / "status")
     finally:
         may_end.set()
     assert not (tmp_path / "status").exists()
+
+
+def test_journals_of_our_name_servers_need_no_name_server_to_observe(made, tmp_path):
+    environment = {"NAMESRV_ADDR": "e:9876"}
+    assert run("--with-journal", "a", "--with-journal", "b", env=environment).exit_code == 0
+    (observing, _, _), companion, status_file = made
+    assert (observing.clusters, observing.with_journals) == ((), ("a", "b"))
+    assert companion is not None
+    assert status_file is None
+
+
+def test_a_file_may_name_journals_of_our_name_servers(made, tmp_path):
+    file = tmp_path / "observe.toml"
+    file.write_text('with_journals = ["own"]\n')
+    assert run("-c", str(file), "--with-journal", "more").exit_code == 0
+    assert made[0][0].with_journals == (str(tmp_path / "own"), "more")
+
+
+def test_without_a_page_nobody_reads_the_journals(made, tmp_path):
+    assert run("-n", "a:1", "--journal", str(tmp_path), "--port", "-1").exit_code == 0
+    assert made[1] is None

@@ -1,0 +1,150 @@
+"""One process beside name servers: it reads their histories, serves the page, and sends messages.
+
+`namekeeper observe` and `namekeeper console` are this, each with some of the parts.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+
+from msgspec import Struct
+from prometheus_client.registry import Collector
+
+from namekeeper.app.access_files import AccessFiles
+from namekeeper.common.counts import shown_list
+from namekeeper.console.histories import Histories
+from namekeeper.console.journal_folders import JournalFolders
+from namekeeper.console.reading import HistoriesReader
+from namekeeper.console.server import ConsoleServer
+from namekeeper.console.views import ConsoleViews
+from namekeeper.daemon_threads import DaemonThreads
+from namekeeper.errors import ConfigError
+from namekeeper.http.doors import Doors
+from namekeeper.http.health import HealthState, Phase
+
+__all__ = ["Companion", "PageSettings"]
+
+log = logging.getLogger("namekeeper.console")
+
+LOOK_SECONDS = 2.0
+"""Interval at which folders are looked at for journals of further name servers."""
+AFTER_A_BUG_SECONDS = 10.0
+
+Part = Callable[[], Awaitable[object]]
+
+
+class PageSettings(Struct, frozen=True, kw_only=True):
+    """Where the page is served, and who may open it."""
+
+    host: str
+    port: int
+    """0 picks a free one."""
+    doors: Doors
+    address_of: Callable[[int], str]
+    """The address that people open, by the port."""
+    rules: AccessFiles | None = None
+    """Access rules, whose files are watched while the page is served."""
+    is_needed: bool = True
+    """Whether the process ends if the page can't listen; otherwise it only says so."""
+
+
+class Companion:
+    """The parts of the process; `run` goes on until it is cancelled.
+
+    Args:
+        histories: of the name servers that are known at the start.
+        views: what the page shows; None: there is no page.
+        page: how it is served; None: there is no page.
+        folders: where journals of further name servers may appear; None: nowhere.
+        reasons: gives further present problems, short name -> a sentence; called on the event loop.
+        collect: gives further metrics; called on the event loop.
+        announce: prints a line.
+    """
+
+    def __init__(  # noqa: PLR0913 - one for each part
+        self,
+        histories: Histories,
+        *,
+        views: ConsoleViews | None = None,
+        page: PageSettings | None = None,
+        folders: JournalFolders | None = None,
+        reasons: Callable[[], Mapping[str, str]] = dict,
+        collect: Callable[[], Iterable[Collector]] = tuple,
+        announce: Callable[[str], None],
+    ) -> None:
+        self._histories, self._folders = histories, folders
+        self._reasons, self._announce = reasons, announce
+        self._page = page
+        self._server: ConsoleServer | None = None
+        if page is not None and views is not None:
+            self._server = ConsoleServer(
+                page.host, page.port, page.doors, histories, views, health=self.health, collect=collect
+            )
+        self._reader = self._server.reader if self._server else HistoriesReader(histories)
+        self._threads = DaemonThreads("folders", 1)
+
+    def health(self) -> HealthState:
+        """The present state, for probes. A companion with a problem serves what it has."""
+        problems = {each.namesrv: each.followed.problem for each in self._histories.all}
+        if self._folders is not None:
+            problems |= self._folders.problems
+        degraded = dict(self._reasons())
+        wrong = [f"{name}: {problem}" for name, problem in problems.items() if problem]
+        if wrong:
+            degraded["journals"] = shown_list(wrong)
+        return HealthState(phase=Phase.SERVING, degraded=degraded)
+
+    async def run(self) -> None:
+        """Run all parts.
+
+        Raises:
+            ConfigError: the page can't listen, and is needed.
+        """
+        async with contextlib.AsyncExitStack() as opened:
+            parts: list[Part] = []
+            if not await self._serve(opened):
+                parts.append(self._reader.run)
+            elif self._page is not None and self._page.rules is not None:
+                parts.append(partial(self._page.rules.watch, lambda _: None))
+            if self._folders is not None:
+                parts.append(partial(self._look, self._folders))
+            await asyncio.gather(*map(_going_on, parts), asyncio.Event().wait())
+
+    async def _serve(self, opened: contextlib.AsyncExitStack) -> bool:
+        """Serve the page, if there is one; returns whether that reads the histories."""
+        if self._server is None or self._page is None:
+            return False
+        try:
+            await opened.enter_async_context(self._server)
+        except ConfigError as error:
+            if self._page.is_needed:
+                raise
+            self._announce(f"no page: {error}")
+            return False
+        self._announce(self._page.address_of(self._server.port))
+        return True
+
+    async def _look(self, folders: JournalFolders) -> None:
+        """Follow journals that appear, and say which can't be followed."""
+        said: Mapping[str, str] = {}
+        while True:
+            for source in await self._threads.run(folders.look):
+                for namesrv in source.namesrvs():
+                    await self._reader.add(namesrv, source)
+            for place, problem in folders.problems.items():
+                if said.get(place) != problem:
+                    self._announce(f"{place}: not followed: {problem}")
+            said = folders.problems
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _going_on(part: Part) -> None:
+    """Run a part; a bug in it is logged, and ends nothing else."""
+    while True:
+        try:
+            await part()
+        except Exception:
+            log.exception("a bug in the companion")
+        await asyncio.sleep(AFTER_A_BUG_SECONDS)

@@ -1,0 +1,77 @@
+"""Folders in which journals are followed, also those that appear there later."""
+
+from collections.abc import Mapping, Sequence
+
+from namekeeper.clock import Clock
+from namekeeper.errors import ConfigError, JournalError
+from namekeeper.history.sources.journal import JournalSource
+from namekeeper.journal.reading.reader import FoundJournal, find_journals
+
+__all__ = ["JournalFolders"]
+
+
+class JournalFolders:
+    """The journals in some folders.
+
+    Args:
+        folders: each is a journal, or has several below it.
+        made: a folder that this process fills. It is no problem that there is no journal yet. Empty: none.
+        clock: tells the present; None is the system's.
+    """
+
+    def __init__(self, folders: Sequence[str], made: str = "", clock: Clock | None = None) -> None:
+        self._folders = [*folders, *([made] if made else [])]
+        self._made, self._clock = made, clock
+        self._taken: dict[FoundJournal, str] = {}
+        """Journal -> id of its name server."""
+        self.problems: Mapping[str, str] = {}
+        """A folder, or a journal in it, that can't be followed -> why."""
+
+    @property
+    def found(self) -> Sequence[FoundJournal]:
+        """The journals that are followed."""
+        return [*self._taken]
+
+    def open(self) -> list[JournalSource]:
+        """The journals that are there now.
+
+        Raises:
+            JournalError: there is none in a folder, or one can't be read.
+            ConfigError: two are of one name server.
+        """
+        new = self._new()
+        for problem in new.values():
+            if isinstance(problem, JournalError | ConfigError):
+                raise problem
+        return [each for each in new.values() if isinstance(each, JournalSource)]
+
+    def look(self) -> list[JournalSource]:
+        """The journals that came since the last look; `problems` has those that can't be followed."""
+        new = self._new()
+        self.problems = {
+            str(found): str(each) for found, each in new.items() if not isinstance(each, JournalSource)
+        }
+        return [each for each in new.values() if isinstance(each, JournalSource)]
+
+    def _new(self) -> dict[FoundJournal, JournalSource | JournalError | ConfigError]:
+        """Journals that are not followed yet, or why one can't be."""
+        found: dict[FoundJournal, JournalSource | JournalError | ConfigError] = {}
+        for folder in self._folders:
+            for each in find_journals(folder):
+                if each in self._taken or each in found:
+                    continue
+                try:
+                    found[each] = self._take(each)
+                except (JournalError, ConfigError) as error:
+                    if folder != self._made or isinstance(error, ConfigError):
+                        found[each] = error
+        return found
+
+    def _take(self, found: FoundJournal) -> JournalSource:
+        source = JournalSource([found], self._clock)
+        (namesrv,) = source.namesrvs()
+        for other, name in self._taken.items():
+            if name == namesrv:
+                raise ConfigError(f"{other} and {found} are both the journal of {namesrv}: give one of them")
+        self._taken[found] = namesrv
+        return source

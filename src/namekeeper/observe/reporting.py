@@ -1,0 +1,98 @@
+"""The state of an observer as reasons for probes, metrics for Prometheus, and lines about its disk.
+
+No label holds the name of a name server, so the number of series is fixed.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from namekeeper.common.counts import shown_list
+from namekeeper.observe.observer import ObserverState, ObserverStatus
+
+__all__ = ["ObserverCollector", "RecordingLines", "reasons_of"]
+
+_PREFIX = "namekeeper_observe"
+_WINDOWS = {"brokers": "members_ms", "topics": "topics_ms", "queues": "queues_ms"}
+_WITHOUT = (ObserverState.CONNECTING, ObserverState.NOT_OBSERVED)
+"""States in which nothing is known of a name server."""
+
+
+def reasons_of(statuses: Mapping[str, ObserverStatus], undiscovered: Mapping[str, str]) -> dict[str, str]:
+    """The present problems for `/readyz`: short name -> a sentence.
+
+    Args:
+        statuses: id of each name server -> its status.
+        undiscovered: name in the DNS -> why its addresses are not known.
+    """
+    lines = {
+        "recording": [f"{id_}: {trouble}" for id_, trouble in _troubles(statuses).items()],
+        "observed": [
+            f"{id_}: {each.state}: {each.reason}"
+            for id_, each in statuses.items()
+            if each.state in _WITHOUT and each.reason
+        ],
+        "discovery": [*undiscovered.values()],
+    }
+    return {name: shown_list(some) for name, some in lines.items() if some}
+
+
+class ObserverCollector(Collector):
+    """Turns the status of each name server into metric families.
+
+    Args:
+        statuses: id of each name server -> its status.
+    """
+
+    def __init__(self, statuses: Mapping[str, ObserverStatus]) -> None:
+        self._statuses = statuses
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every family."""
+        every = [*self._statuses.values()]
+        servers = GaugeMetricFamily(
+            f"{_PREFIX}_name_servers", "Name servers that are asked, by state.", labels=("state",)
+        )
+        for state in ObserverState:
+            servers.add_metric((state.replace(" ", "_"),), sum(each.state is state for each in every))
+        yield servers
+        yield GaugeMetricFamily(
+            f"{_PREFIX}_not_recording",
+            "Name servers whose changes can't be written now.",
+            value=len(_troubles(self._statuses)),
+        )
+        windows = GaugeMetricFamily(
+            f"{_PREFIX}_window_seconds",
+            "Longest window of a change, of all name servers.",
+            labels=("change",),
+        )
+        for change, field in _WINDOWS.items():
+            longest = max((getattr(each.windows, field) for each in every), default=0)
+            windows.add_metric((change,), longest / 1_000)
+        yield windows
+
+
+class RecordingLines:
+    """The lines about journals that can't be written, and that can be again."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def of(self, statuses: Mapping[str, ObserverStatus]) -> list[str]:
+        """The lines that were not said yet."""
+        found = _troubles(statuses)
+        lines = [f"{id_}: not recording: {why}" for id_, why in found.items() if self._said.get(id_) != why]
+        lines += [f"{id_}: recording again" for id_ in self._said.keys() & statuses.keys() - found.keys()]
+        self._said = found
+        return lines
+
+
+def _troubles(statuses: Mapping[str, ObserverStatus]) -> dict[str, str]:
+    """Id of each name server whose changes can't be written -> why."""
+    return {
+        id_: each.journal.trouble
+        for id_, each in statuses.items()
+        if each.journal is not None and each.journal.trouble
+    }

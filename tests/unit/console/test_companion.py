@@ -1,0 +1,146 @@
+"""The companion: its parts run together, a part that fails ends none of the others, and its state is told."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from namekeeper.console import companion as module
+from namekeeper.console.companion import Companion, PageSettings
+from namekeeper.console.histories import Histories
+from namekeeper.console.journal_folders import JournalFolders
+from namekeeper.console.views import ConsoleViews
+from namekeeper.errors import ConfigError
+from namekeeper.http.doors import Doors
+from tests.support.system.waiting import eventually
+from tests.unit.answers.story import Story
+from tests.unit.console.test_histories import Clock
+
+
+class Beside:
+    """A companion over a folder in which journals appear, and the lines that it prints."""
+
+    def __init__(self, folder, port: int = 0, *, is_needed: bool = True, token: str = "") -> None:
+        self.folder, self.lines, self.reasons = folder, [], {}
+        self.write("a_1")
+        self.folders = JournalFolders([str(folder)])
+        self.histories = Histories(self.folders.look())
+        page = PageSettings(
+            host="127.0.0.1", port=port, doors=Doors("127.0.0.1", token=token), address_of="port {}".format,
+            is_needed=is_needed,
+        )  # fmt: skip
+        self.companion = Companion(
+            self.histories, views=ConsoleViews(self.histories, None, Clock(0)), page=page, folders=self.folders,
+            reasons=lambda: self.reasons, collect=lambda: [OwnMetric()], announce=self.lines.append,
+        )  # fmt: skip
+
+    def write(self, namesrv: str) -> None:
+        story = Story(namesrv)
+        story.registers()
+        story.folder(self.folder / namesrv)
+
+    @property
+    def names(self) -> list[str]:
+        return [each.namesrv for each in self.histories.all]
+
+    async def get(self, path: str, **headers: str) -> tuple[int, str]:
+        port = int(self.lines[0].removeprefix("port "))
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}{path}", headers=headers) as answer,
+        ):
+            return answer.status, await answer.text()
+
+
+class OwnMetric(Collector):
+    def collect(self):
+        yield GaugeMetricFamily("told", "A metric of the command.", value=7)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.02)
+
+
+@asynccontextmanager
+async def running(beside: Beside):
+    task = asyncio.create_task(beside.companion.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def made(folder, *more, **settings) -> Beside:
+    return await asyncio.to_thread(lambda: Beside(folder, *more, **settings))
+
+
+async def test_a_journal_that_appears_is_shown_without_a_restart(tmp_path):
+    beside = await made(tmp_path)
+    async with running(beside):
+        await eventually(lambda: beside.lines)
+        await asyncio.to_thread(beside.write, "b_1")
+        await eventually(lambda: beside.names == ["a_1", "b_1"])
+        assert '"b_1"' in (await beside.get("/api/overview"))[1]
+
+
+async def test_probes_need_no_token_and_metrics_do(tmp_path):
+    beside = await made(tmp_path, token="secret")
+    async with running(beside):
+        await eventually(lambda: beside.lines)
+        assert await beside.get("/healthz") == (200, '{"status":"ok"}')
+        assert await beside.get("/readyz") == (200, '{"status":"ok","ready":true,"reasons":{}}')
+        assert (await beside.get("/metrics"))[0] == 403
+        status, text = await beside.get("/metrics", Authorization="Bearer secret")
+        assert status == 200
+        assert "told 7.0" in text
+        assert "namekeeper_drift_unsettled 0.0" in text
+
+
+async def test_a_problem_is_degraded_and_still_ready(tmp_path):
+    beside = await made(tmp_path)
+    async with running(beside):
+        await eventually(lambda: beside.lines)
+        beside.reasons = {"recording": "the disk is full"}
+        await asyncio.to_thread((tmp_path / "broken").mkdir)
+        await asyncio.to_thread((tmp_path / "broken" / "identity.json").write_text, "{}")
+        await eventually(lambda: len(beside.lines) > 1)
+        assert "not followed" in beside.lines[1]
+        status, text = await beside.get("/readyz")
+        assert (status, '"status":"degraded"' in text, "the disk is full" in text) == (200, True, True)
+        assert str(tmp_path / "broken") in text
+        assert (await beside.get("/readyz?strict=1"))[0] == 503
+
+
+async def test_a_page_that_can_not_listen_ends_the_process_only_if_it_is_needed(tmp_path):
+    async with asyncio.timeout(60), await asyncio.start_server(lambda *_: None, "127.0.0.1", 0) as taken:
+        port = taken.sockets[0].getsockname()[1]
+        with pytest.raises(ConfigError, match="can't listen"):
+            await (await made(tmp_path, port)).companion.run()
+        beside = await made(tmp_path, port, is_needed=False)
+        async with running(beside):
+            await eventually(lambda: beside.lines)
+            assert "no page: can't listen at" in beside.lines[0]
+            await asyncio.to_thread(beside.write, "b_1")
+            await eventually(lambda: beside.names == ["a_1", "b_1"])
+
+
+async def test_a_bug_in_one_part_is_logged_and_ends_nothing(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(module, "AFTER_A_BUG_SECONDS", 0.01)
+    beside = await made(tmp_path)
+    look, bugs = beside.folders.look, [ValueError("a bug")]
+
+    def breaks_once():
+        if bugs:
+            raise bugs.pop()
+        return look()
+
+    beside.folders.look = breaks_once
+    async with running(beside):
+        await asyncio.to_thread(beside.write, "b_1")
+        await eventually(lambda: beside.names == ["a_1", "b_1"])
+    assert "a bug in the companion" in caplog.text
