@@ -10,13 +10,16 @@ from tests.attacks.crowds import allow_connections
 from tests.attacks.peers import CONNECT_SECONDS, Target, frame, wait_for_the_end
 from tests.support.wire.peer import trusting
 
-__all__ = ["read_lists_and_stay", "send_most_of_large_hellos"]
+__all__ = ["burst_and_stay", "read_lists_and_stay", "send_most_of_large_hellos"]
 
 HOSTS = 40
 HELLOS_OF_HOST = 64
 HELLO_BYTES = 131_000
 """OpenSSL accepts a first message of up to 131,396 bytes."""
 RECORD_BYTES = 16_000
+BURST_CONNECTIONS = 800
+BURSTS_AT_ONCE = 100
+BURST_LOOKUPS = 300
 TRUSTING = trusting()
 
 
@@ -28,6 +31,34 @@ def read_lists_and_stay(target: Target) -> None:
             tls = stack.enter_context(TRUSTING.wrap_socket(connection))
             tls.sendall(frame(219, {"namespace": "Large"}))
             _read_frame(tls)
+        wait_for_the_end()
+
+
+def burst_and_stay(target: Target) -> None:
+    """Send 300 lookups of 800 bytes at once over each of 800 connections, read the answers, and keep them."""
+    allow_connections()
+    burst = b"".join(
+        frame(105, {"topic": f"Unknown{index}", "x": "x" * 600}) for index in range(BURST_LOOKUPS)
+    )
+
+    def send(tls: ssl.SSLSocket) -> None:
+        with contextlib.suppress(OSError):
+            tls.sendall(burst)
+
+    with contextlib.ExitStack() as stack:
+        for _ in range(target.times(BURST_CONNECTIONS // BURSTS_AT_ONCE)):
+            some = [
+                stack.enter_context(TRUSTING.wrap_socket(_connected(target, "127.0.0.1")))
+                for _ in range(BURSTS_AT_ONCE)
+            ]
+            senders = [threading.Thread(target=send, args=(tls,), daemon=True) for tls in some]
+            for sender in senders:
+                sender.start()
+            for sender in senders:
+                sender.join()  # the kernel has the answers meanwhile
+            for tls in some:
+                for _ in range(BURST_LOOKUPS):
+                    _read_frame(tls)
         wait_for_the_end()
 
 
@@ -56,9 +87,16 @@ def _connected(target: Target, host: str) -> socket.socket:
 
 
 def _read_frame(tls: ssl.SSLSocket) -> None:
-    (left,) = struct.unpack(">I", tls.recv(4))
+    (left,) = struct.unpack(">I", _read(tls, 4))
     while left:
-        part = len(tls.recv(min(left, 1 << 16)))
+        left -= len(_read(tls, min(left, 1 << 16)))
+
+
+def _read(tls: ssl.SSLSocket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        part = tls.recv(size - len(found))
         if not part:
             raise ConnectionResetError("closed by the server")
-        left -= part
+        found += part
+    return found

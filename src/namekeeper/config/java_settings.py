@@ -136,7 +136,8 @@ class JavaSettings(Struct, frozen=True, kw_only=True):
     server_socket_rcv_buf_size: Annotated[
         int,
         Property(
-            "Size of each socket's receive buffer; 0 leaves it to the system", _NETTY, "bytes", low=0,
+            "Size of each socket's receive buffer; 0 leaves it to the system, and is 32 KiB with TLS", _NETTY,
+            "bytes", low=0,
             aliases=("com.rocketmq.remoting.socket.rcvbuf.size",),
         ),
     ] = 0  # fmt: skip

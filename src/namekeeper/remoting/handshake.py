@@ -31,6 +31,9 @@ HANDSHAKE_SECONDS = 10.0
 HURRY_LOOK_SECONDS = 0.25
 """Interval at which the server looks for handshakes whose time is over because others wait."""
 TLS_GOODBYE_SECONDS = 2.0
+TLS_RECEIVE_BYTES = 32 * 1024
+"""SO_RCVBUF of a TLS connection if no size is configured; Linux doubles it. It bounds one read of the socket,
+and so two buffers of TLS that never shrink, and the records that one event-loop iteration decrypts."""
 
 _log = logging.getLogger("namekeeper.remoting")
 
@@ -61,8 +64,11 @@ class Handshakes:
         context: ConnectionContext,
         security: TransportSecurity,
         connection: Callable[[Channel], ServerConnection],
+        *,
+        tls_receive_bytes: int = TLS_RECEIVE_BYTES,
     ) -> None:
         self._context = context
+        self._tls_receive_bytes = tls_receive_bytes
         self._connection = connection
         self._tls = tls = security.tls
         self._tls_mode = tls.mode if tls is not None else TlsMode.DISABLED
@@ -167,6 +173,9 @@ class Handshakes:
             self._context.counters.tls_failures += 1
             self._reject(sniffer, "it speaks TLS, and no TLS context could be built")
             return
+        if is_tls:
+            with contextlib.suppress(OSError):  # the peer has left
+                sniffer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._tls_receive_bytes)
         try:
             # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(

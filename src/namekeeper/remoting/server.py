@@ -21,7 +21,7 @@ from namekeeper.remoting.connection_context import (
     Handler,
 )
 from namekeeper.remoting.counters import RemotingCounters
-from namekeeper.remoting.handshake import Handshakes, TransportSecurity
+from namekeeper.remoting.handshake import TLS_RECEIVE_BYTES, Handshakes, TransportSecurity
 from namekeeper.remoting.lending import LendingConnection
 from namekeeper.remoting.listening import Acceptor, ListenOptions, bind
 from namekeeper.remoting.sampling import LookupSampler, Took
@@ -90,7 +90,12 @@ class RemotingServer:
         self._lookup_cache = answering.lookup_cache
         self._sampler = LookupSampler(self._context)
         self.front = answering.front if self._lookup_cache is not None else None
-        self._handshakes = Handshakes(self._context, security, self._connection)
+        self._handshakes = Handshakes(
+            self._context,
+            security,
+            self._connection,
+            tls_receive_bytes=listen.sockets.receive_buffer_bytes or TLS_RECEIVE_BYTES,
+        )
         self._acceptor: Acceptor | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
 

@@ -6,12 +6,15 @@ take 14 MB until the end of the connection, and a peer can ask for it over any n
 
 import asyncio
 from collections import deque
-from typing import cast
+from typing import Any, cast
 
-__all__ = ["PIECE_BYTES", "TlsPieces"]
+__all__ = ["PIECE_BYTES", "UNREAD_BYTES", "TlsPieces"]
 
 PIECE_BYTES = 64 * 1024
 """Most bytes of an answer that the TLS transport gets at once, beyond its high water mark."""
+UNREAD_BYTES = 32 * 1024
+"""Most encrypted bytes that the TLS transport keeps while the protocol reads nothing, beyond one read of the
+socket. A record has up to 16,645 bytes: one that has not arrived in full must never stop the reading."""
 
 
 class TlsPieces(asyncio.Transport, asyncio.Protocol):
@@ -48,6 +51,7 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        cast("Any", transport).set_read_buffer_limits(UNREAD_BYTES)
         self._protocol.connection_made(self)
 
     def data_received(self, data: bytes) -> None:

@@ -20,6 +20,7 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.errors import ConfigError
 from namekeeper.http.stats import JournalStats
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.handshake import TLS_RECEIVE_BYTES
 from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
@@ -494,6 +495,32 @@ async def test_tls_and_plain_clients_are_served(tmp_path):
     ):
         assert (await plain(106)).code == 0
         assert (await tls.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=200_000)).code == 0
+
+
+@pytest.mark.parametrize(("configured", "size"), [("0", TLS_RECEIVE_BYTES), ("8192", 8_192)])
+async def test_a_tls_connection_has_a_small_receive_buffer(tmp_path, configured, size):
+    async with (
+        name_server(tmp_path, server_socket_rcv_buf_size=configured) as server,
+        RemotingClient(tls=trusting()) as tls,
+    ):
+        await tls.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=200_000)
+        (connection,) = server.server.connections
+        sock = connection._transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 2 * size  # Linux doubles it
+
+
+@both_loops
+async def test_a_tls_connection_whose_reading_paused_amid_a_large_frame_goes_on(tmp_path):
+    async with name_server(tmp_path) as server, RemotingClient(tls=trusting()) as tls:
+        address = f"{LOCAL}:{server.port}"
+        await tls.invoke(address, 106, timeout_ms=200_000)
+        (connection,) = server.server.connections
+        connection._transport.pause_reading()
+        asked = asyncio.create_task(tls.invoke(address, 999, body=bytes(2_000_000), timeout_ms=200_000))
+        await turns(100)
+        assert connection.bytes_in < 2_000_000
+        connection._transport.resume_reading()
+        assert (await asked).code == 3
 
 
 async def test_the_level_of_the_log_follows_its_property(tmp_path):

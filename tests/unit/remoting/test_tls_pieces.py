@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 from namekeeper.remoting import tls_pieces
-from namekeeper.remoting.tls_pieces import PIECE_BYTES, TlsPieces
+from namekeeper.remoting.tls_pieces import PIECE_BYTES, UNREAD_BYTES, TlsPieces
 
 HIGH, LOW = 4, 1
 
@@ -42,6 +42,8 @@ class TlsTransport(asyncio.Transport):
     def __init__(self, protocol: asyncio.Protocol) -> None:
         super().__init__({"sslcontext": "tls"})
         self._protocol = protocol
+        self.read_limit: int | None = None
+        """Most bytes that it keeps while the protocol reads nothing."""
         self.largest = 0
         """Most bytes that its buffer had."""
         self.read = b""
@@ -49,6 +51,9 @@ class TlsTransport(asyncio.Transport):
         self.calls: list[str] = []
         self._is_paused = False
         protocol.connection_made(self)
+
+    def set_read_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self.read_limit = high
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.unread += bytes(data)
@@ -170,3 +175,8 @@ def test_a_lost_connection_needs_no_collector():
 
 def test_a_piece_is_smaller_than_what_a_peer_may_leave_unread():
     assert PIECE_BYTES <= 256 * 1024
+
+
+def test_the_transport_keeps_little_of_what_is_not_read_but_a_whole_record(transport):
+    assert transport.read_limit == UNREAD_BYTES
+    assert UNREAD_BYTES > 5 + 16_384 + 256  # else it would wait for the rest of a record, and never read it
