@@ -17,7 +17,7 @@ HELLOS_OF_HOST = 64
 HELLO_BYTES = 131_000
 """OpenSSL accepts a first message of up to 131,396 bytes."""
 RECORD_BYTES = 16_000
-BURST_CONNECTIONS = 800
+BURST_CONNECTIONS = 1_400
 BURSTS_AT_ONCE = 100
 BURST_LOOKUPS = 300
 TRUSTING = trusting()
@@ -35,7 +35,7 @@ def read_lists_and_stay(target: Target) -> None:
 
 
 def burst_and_stay(target: Target) -> None:
-    """Send 300 lookups of 800 bytes at once over each of 800 connections, read the answers, and keep them."""
+    """Send 300 lookups of 800 bytes at once over each of 1,400 connections, read the answers, and keep them."""
     allow_connections()
     burst = b"".join(
         frame(105, {"topic": f"Unknown{index}", "x": "x" * 600}) for index in range(BURST_LOOKUPS)

@@ -193,8 +193,8 @@ ACCESS_MUTANTS = (
     Mutant(
         "rules-forget-who-asked",
         "app/name_server.py",
-        "        lookup_cache = None if settings.remember_lookups else self._lookup_cache()\n",
-        "        lookup_cache = self._lookup_cache()\n",
+        "        lookup_cache = None if settings.remember_lookups else self.state.cache_of_connections\n",
+        "        lookup_cache = self.state.cache_of_connections\n",
         "under access rules each look-up is remembered, too (rememberLookups)",
         ("app/test_name_server.py",),
     ),

@@ -143,7 +143,7 @@ class NameServer:
             cluster_test=self._cluster_test,
         )
         # With `rememberLookups` there is no cache: the memory would miss its answers.
-        lookup_cache = None if settings.remember_lookups else self._lookup_cache()
+        lookup_cache = None if settings.remember_lookups else self.state.cache_of_connections
         self.access = _make_access_control(
             self.requests, self.state, journaling=self._journaling, lookup_cache=lookup_cache
         )
@@ -259,12 +259,6 @@ class NameServer:
             await self._cluster_test.close()
         # Written answers are sent before the connections close.
         await self.server.close()
-
-    def _lookup_cache(self) -> LookupCache | None:
-        """The cache that connections query; None if it is off, or keeps another form of answers."""
-        settings = self.state.settings
-        is_usable = settings.serialize_type == SerializeType.JSON.name and not settings.cluster_test
-        return self.state.lookup_cache if is_usable and settings.lookup_cache_bytes else None
 
     def _access_changed(self, policy: "AccessPolicy") -> None:
         if self.access is not None:

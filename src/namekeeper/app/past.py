@@ -14,7 +14,7 @@ from namekeeper.processor.past import refuse_change
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.connection import ServerConnection
-from namekeeper.remoting.connection_context import Answering, Handler
+from namekeeper.remoting.connection_context import Answering, ConnectionHooks, Handler
 from namekeeper.remoting.listening import ListenOptions
 from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.remoting.server import RemotingServer
@@ -49,16 +49,20 @@ class PastNameServer:
         port: int,
         clock: Clock | None = None,
     ) -> None:
-        scheduler = Scheduler()
         if state is None:
-            handler, form = _answering_error(remark), SerializeType.JSON
+            handler, answering, hooks = _answering_error(remark), Answering(), ConnectionHooks()
         else:
-            handler = _read_only(state, remark, clock or SystemClock(), scheduler)
-            form = SerializeType[state.settings.serialize_type]
+            scheduler = Scheduler()
+            requests = _requests(state, clock or SystemClock(), scheduler)
+            handler = _read_only(requests, remark)
+            answering = Answering(
+                serialize_type=SerializeType[state.settings.serialize_type],
+                lookup_cache=state.cache_of_connections,
+                scheduler=scheduler,
+            )
+            hooks = ConnectionHooks(takes_long=requests.takes_long)
         self._server = RemotingServer(
-            handler,
-            listen=ListenOptions(host, port),
-            answering=Answering(serialize_type=form, scheduler=scheduler),
+            handler, listen=ListenOptions(host, port), answering=answering, hooks=hooks
         )
 
     @property
@@ -96,16 +100,12 @@ async def run_past(server: PastNameServer, listening: Callable[[Address], None])
             await stop.wait()
 
 
-def _read_only(state: NameServerState, remark: str, clock: Clock, scheduler: Scheduler) -> Handler:
+def _requests(state: NameServerState, clock: Clock, scheduler: Scheduler) -> Requests:
     effects = Effects(Journaling(state, clock=clock), _notify_nobody)
-    requests = Requests(
-        state,
-        effects,
-        Saver({}),
-        clock=clock,
-        scheduler=scheduler,
-    )
+    return Requests(state, effects, Saver({}), clock=clock, scheduler=scheduler)
 
+
+def _read_only(requests: Requests, remark: str) -> Handler:
     def answer(request: RemotingCommand, connection: ServerConnection) -> Response | None:
         refuse_change(request, remark)
         return requests(request, connection)

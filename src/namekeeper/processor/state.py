@@ -8,6 +8,7 @@ from namekeeper.processor.route_answers import RouteAnswers
 from namekeeper.route.events import Event
 from namekeeper.route.missing import Missing
 from namekeeper.route.tables import RouteRules, RouteTables
+from namekeeper.wire.codes import SerializeType
 
 __all__ = ["NameServerState", "rules_of"]
 
@@ -61,6 +62,13 @@ class NameServerState:
     def settings(self) -> NamesrvSettings:
         """The settings in effect."""
         return self.config.settings
+
+    @property
+    def cache_of_connections(self) -> LookupCache | None:
+        """The cache that connections query; None if it is off, or keeps another form of answers."""
+        settings = self.settings
+        is_usable = settings.serialize_type == SerializeType.JSON.name and not settings.cluster_test
+        return self.lookup_cache if is_usable and settings.lookup_cache_bytes else None
 
     def changed(self, event: Event) -> None:
         """Invalidate answers after an event, which was just applied to the tables or the KV configuration."""

@@ -7,10 +7,12 @@ import signal
 import pytest
 
 from namekeeper.app.past import PastNameServer, run_past
+from namekeeper.app.requests import Requests
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.replay import state_at
 from namekeeper.processor.past import past_state
 from namekeeper.remoting.address import Address
+from namekeeper.remoting.client import RemotingClient
 from tests.support.journal.folder import read_records
 from tests.support.wire.ask import Answer, ask
 from tests.unit.answers.story import Story
@@ -44,6 +46,25 @@ async def test_a_read_request_is_answered_from_the_tables_as_they_were(story):
         assert (await asked(past, 105, topic="U")).code == 17
         assert set((await asked(past, 206)).json()["topicList"]) == {"T", "other", "more"}
         assert (await asked(past, 106)).json()["clusterAddrTable"] == {"c": ["b0"]}
+
+
+async def test_an_equal_lookup_is_answered_from_the_cache(story):
+    async with server(story) as past:
+        context = past._server._context
+        cache = context.answering.lookup_cache
+        assert cache is not None
+        async with RemotingClient() as client:
+            fields = {"topic": "T"}
+            routes = [
+                await client.invoke(str(past.address), 105, fields, timeout_ms=200_000) for _ in range(3)
+            ]
+        assert len({route.body for route in routes}) == 1
+        assert (cache.found, cache.missed) == (2, 1)
+
+
+async def test_lookups_that_take_long_wait_apart(story):
+    async with server(story) as past:
+        assert past._server._context.hooks.takes_long.__func__ is Requests.takes_long
 
 
 async def test_a_change_is_refused_with_16_and_the_instant_and_changes_nothing(story):

@@ -9,6 +9,7 @@ from namekeeper.answers.render import explain_knowledge, knows_up_to_text
 from namekeeper.answers.source import HeldAt, PastAnswers
 from namekeeper.answers.times import Zone, shown
 from namekeeper.app.past import PastNameServer, run_past
+from namekeeper.app.process import loop_factory, prepare_process, spare_the_collector
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
@@ -72,7 +73,10 @@ def past(  # noqa: PLR0913 - one for each option
             if not force:
                 context.exit(EXIT_NOT_KNOWN)
         server = _server(held, _remark(held, zone), bind_address, listen_port)
-        asyncio.run(run_past(server, _announce(held, zone)))
+        prepare_process()
+        spare_the_collector()
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(run_past(server, _announce(held, zone)))
     except NamekeeperError as error:
         raise failure_of(error) from error
 
