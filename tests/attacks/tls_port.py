@@ -17,9 +17,9 @@ HELLOS_OF_HOST = 64
 HELLO_BYTES = 131_000
 """OpenSSL accepts a first message of up to 131,396 bytes."""
 RECORD_BYTES = 16_000
-BURST_CONNECTIONS = 1_400
+BURST_CONNECTIONS = 1_600
 BURSTS_AT_ONCE = 100
-BURST_LOOKUPS = 300
+BURST_LOOKUPS = 30
 TRUSTING = trusting()
 
 
@@ -35,10 +35,10 @@ def read_lists_and_stay(target: Target) -> None:
 
 
 def burst_and_stay(target: Target) -> None:
-    """Send 300 lookups of 800 bytes at once over each of 1,400 connections, read the answers, and keep them."""
+    """Send 30 lookups of 8 KB at once over each of 1,600 connections, read the answers, and keep them."""
     allow_connections()
     burst = b"".join(
-        frame(105, {"topic": f"Unknown{index}", "x": "x" * 600}) for index in range(BURST_LOOKUPS)
+        frame(105, {"topic": f"Unknown{index}", "x": "x" * 8_000}) for index in range(BURST_LOOKUPS)
     )
 
     def send(tls: ssl.SSLSocket) -> None:
