@@ -148,14 +148,18 @@ def read_own_file(path: str, *, limit: int = SMALL_FILE_BYTES, system: Os = os) 
     return _content(path, system, limit, os.O_NOFOLLOW)
 
 
-def read_named_text(path: str) -> str:
-    """Return the text of a small file that a user named.
+def read_named_text(path: str, *, limit: int = SMALL_FILE_BYTES) -> str:
+    """Return the text of a file that a user named.
+
+    Args:
+        path: the file.
+        limit: most bytes.
 
     Raises:
         ConfigError: it is not there, is not UTF-8, or can't be read.
     """
     try:
-        data = read_if_exists(path, limit=SMALL_FILE_BYTES)
+        data = read_if_exists(path, limit=limit)
     except OSError as error:
         raise ConfigError(f"{path}: {problem_with(path, error)}") from None
     if data is None:

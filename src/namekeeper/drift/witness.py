@@ -62,7 +62,8 @@ class Witness:
         self.namesrv = history.namesrv
         end = history.knows_up_to or 0
         up = [each for each in history.periods() if each.state is PeriodState.UP]
-        self._known = [(each.since, end if each.until is None else each.until) for each in up]
+        self.known = [(each.since, end if each.until is None else each.until) for each in up]
+        """The periods in which its rows are known, wall ms."""
         self._ends_now = bool(up) and up[-1].until is None and at == end
         self._boots: Sequence[Boot] = history.coverage.boots
         self.has_rows_now = self.has_rows(at)
@@ -72,10 +73,10 @@ class Witness:
 
         At the instant in question the time after it does not matter.
         """
-        index = bisect_right(self._known, at, key=_since) - 1
+        index = bisect_right(self.known, at, key=_since) - 1
         if index < 0:
             return False
-        return at < self._known[index][1] or (self._ends_now and at == self.at)
+        return at < self.known[index][1] or (self._ends_now and at == self.at)
 
     def boot_at(self, at: int) -> Boot | None:
         """The boot of the name server at a time."""
@@ -83,7 +84,7 @@ class Witness:
 
     def edges(self) -> Iterator[int]:
         """Times at which it begins to be able to tell, or stops."""
-        for since, until in self._known:
+        for since, until in self.known:
             yield since
             yield until
         for boot in self._boots:
@@ -134,8 +135,8 @@ class Witness:
     def _last_certain(self, registration: RegisteredPeriod) -> int:
         """The last time at which a registration is known to have been there, not included."""
         end = self.at + 1 if registration.ended is None else registration.ended.at
-        index = bisect_right(self._known, end - 1, key=_since) - 1
-        return 0 if index < 0 else min(end, self._known[index][1])
+        index = bisect_right(self.known, end - 1, key=_since) - 1
+        return 0 if index < 0 else min(end, self.known[index][1])
 
     def recent_addrs(self) -> Iterator[str]:
         """Addresses of the brokers that it had not long before the instant."""
@@ -180,7 +181,7 @@ class Witness:
         )
 
     def _has_rows_within(self, since: int, until: int) -> bool:
-        return since < until and any(begin < until and end > since for begin, end in self._known)
+        return since < until and any(begin < until and end > since for begin, end in self.known)
 
     def broker_times(self, broker: BrokerId) -> Iterator[int]:
         """Times at which its view of a broker may change."""

@@ -1,0 +1,179 @@
+"""Deviations from an expected state: all seeded ones are named, and none is invented."""
+
+import pytest
+from msgspec import structs
+
+from namekeeper.answers.incidents.deviation import DeviationKind, deviation_text
+from namekeeper.expected.deviations import deviations
+from tests.unit.expected.seeds import (
+    MASTER_A,
+    MASTER_B,
+    SEEDS,
+    SETTLED_MS,
+    SLAVE_A,
+    check,
+    fleet,
+    histories,
+    learned,
+    reregisters,
+)
+
+
+def texts(found) -> list[str]:
+    return [deviation_text(each) for each in found.present]
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_a_seeded_deviation_is_named_and_no_other(name):
+    stories = fleet()
+    expected = learned(stories)
+    seed, wanted = SEEDS[name]
+    before = stories[0].now
+    seed(stories)
+    found = check(expected, stories)
+    assert texts(found) == wanted
+    assert all(each.since > before and each.is_since_known for each in found.present)
+    assert (found.unsettled, found.unknown) == (0, [])
+
+
+def test_every_kind_is_seeded():
+    kinds = set()
+    for seed, _ in SEEDS.values():
+        stories = fleet()
+        expected = learned(stories)
+        seed(stories)
+        kinds |= {each.kind for each in check(expected, stories).present}
+    assert kinds == set(DeviationKind)
+
+
+def test_an_unchanged_fleet_deviates_in_nothing():
+    stories = fleet()
+    expected = learned(stories)
+    for story in stories:
+        for addr in (MASTER_A, SLAVE_A, MASTER_B):
+            reregisters(story, addr)
+        story.heard(MASTER_A)
+    found = check(expected, stories)
+    assert (list(found.found), found.unsettled, found.unknown) == ([], 0, [])
+
+
+def test_what_is_as_expected_again_is_over():
+    stories = fleet()
+    expected = learned(stories)
+    for story in stories:
+        gone = story.connection_breaks(SLAVE_A)
+        story.later(100_000)
+        reregisters(story, SLAVE_A)
+    back = stories[0].now
+    (found,) = check(expected, stories).found
+    assert (found.kind, found.since, found.to) == (DeviationKind.MEMBER_MISSING, gone, back)
+
+
+def test_a_change_on_its_way_is_counted_and_not_named():
+    stories = fleet()
+    expected = learned(stories)
+    stories[0].connection_breaks(SLAVE_A)
+    found = check(expected, stories, after_ms=2_000)
+    assert (list(found.found), found.unsettled) == ([], 1)
+    assert len(check(expected, stories, after_ms=10_000).present) == 1
+
+
+@pytest.mark.parametrize("restart", ["restarts", "restarts_with_its_routes", "crashes"])
+def test_a_restart_of_a_name_server_is_no_deviation(restart):
+    stories = fleet()
+    expected = learned(stories)
+    getattr(stories[1], restart)()
+    stories[1].later(30_000)
+    for addr in (MASTER_A, SLAVE_A, MASTER_B):
+        reregisters(stories[1], addr)
+    found = check(expected, stories)
+    assert list(found.found) == []
+
+
+def test_a_broker_that_does_not_come_back_after_a_restart_deviates_once_it_had_time_to():
+    stories = fleet()
+    expected = learned(stories)
+    began = stories[1].restarts()
+    for addr in (MASTER_A, MASTER_B):
+        reregisters(stories[1], addr)
+    early = check(expected, stories, after_ms=60_000)
+    assert texts(early) == []
+    (found,) = check(expected, stories).present
+    assert (found.kind, found.since - began) == (DeviationKind.MEMBER_MISSING, 120_000)
+
+
+def test_a_name_server_that_is_down_deviates_in_nothing_and_is_unknown():
+    stories = fleet()
+    expected = learned(stories)
+    stories[1].stops()
+    end = stories[1].now + SETTLED_MS
+    for story in (stories[0], stories[2]):
+        story.later(end - story.now - 1_000)
+        story.alive()
+    found = deviations(expected, histories(stories), {each.journal.namesrv: end for each in stories})
+    assert (list(found.found), found.unknown) == ([], ["ns-2"])
+
+
+def test_a_name_server_without_a_history_is_unknown():
+    stories = fleet()
+    expected = learned(stories)
+    found = check(expected, stories[:2])
+    assert (list(found.found), found.unknown) == ([], ["ns-3"])
+
+
+def test_lost_records_hide_what_happened_meanwhile():
+    stories = fleet()
+    expected = learned(stories)
+    stories[1].connection_breaks(SLAVE_A)
+    stories[1].crashes(keep=0)
+    end = stories[0].now + 1_000
+    found = check(expected, stories, after_ms=end - stories[0].now)
+    assert all(each.name_servers == ("ns-2",) for each in found.found)
+
+
+def test_what_was_before_the_expected_state_does_not_count():
+    stories = fleet()
+    expected = learned(stories)
+    for story in stories:
+        story.connection_breaks(SLAVE_A)
+        story.later(100_000)
+        reregisters(story, SLAVE_A)
+    assert [each.kind for each in check(expected, stories).found] == [DeviationKind.MEMBER_MISSING]
+    assert list(check(learned(stories), stories).found) == []
+
+
+def test_a_deviation_that_was_there_at_the_start_may_be_older():
+    stories = fleet()
+    expected = learned(stories)
+    for story in stories:
+        story.connection_breaks(SLAVE_A)
+    end = stories[0].now + SETTLED_MS
+    later = structs.replace(expected, since=end)
+    (found,) = check(later, stories, after_ms=SETTLED_MS).present
+    assert (found.since, found.is_since_known) == (end, False)
+
+
+def test_other_brokers_and_topics_may_be_allowed():
+    stories = fleet()
+    expected = learned(stories)
+    (cluster,) = expected.clusters
+    for name in ("a broker that nobody expects", "a topic that nobody expects"):
+        SEEDS[name][0](stories)
+    open_cluster = structs.replace(cluster, allow_other_brokers=True, allow_other_topics=True)
+    found = check(structs.replace(expected, clusters=(open_cluster,)), stories)
+    assert texts(found) == []
+    assert len(check(expected, stories).present) == 2
+
+
+def test_many_deviations_at_once_are_all_named():
+    stories = fleet()
+    expected = learned(stories)
+    names = [
+        "the second name server misses a slave", "a broker that nobody expects", "fewer queues",
+        "a topic is gone at the second name server", "a topic that nobody expects",
+        "an order configuration that nobody expects", "another order configuration", "a hostile name of a topic",
+    ]  # fmt: skip
+    for name in names:
+        SEEDS[name][0](stories)
+    wanted = [text for name in names for text in SEEDS[name][1]]
+    assert sorted(texts(check(expected, stories))) == sorted(wanted)
