@@ -15,6 +15,7 @@ from namekeeper.console.present_incidents import cached_until, present_incidents
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import NamekeeperError
+from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.notifications.incident_facts import SeenIncident
 from namekeeper.notifications.tracking import SeenIncidents
 
@@ -41,13 +42,20 @@ class IncidentWatch:
         reread: reads journals again for what was dropped; None: they can't be.
         clock: gives the present time.
         on_incidents: gets them, only after each history was read completely once.
+        expected: what must be there, and what is planned; `reread` then gives every row. None: nothing is.
     """
 
     def __init__(
-        self, reader: HistoriesReader, reread: Reread | None, clock: Clock, on_incidents: Notified
+        self,
+        reader: HistoriesReader,
+        reread: Reread | None,
+        clock: Clock,
+        on_incidents: Notified,
+        expected: ExpectedFile | None = None,
     ) -> None:
         self._reader, self._histories = reader, reader.histories
         self._reread, self._clock, self._on_incidents = reread, clock, on_incidents
+        self._expected = expected
         self._finders = DaemonThreads("incidents", 1)
         self._looked_ms = self._reread_at = self._look_at = 0
         """Monotonic ms: of the last look; before which nothing is read again; before which nobody looks."""
@@ -84,7 +92,7 @@ class IncidentWatch:
         """The incidents by the followed histories."""
         with self._histories.lock.to_look():
             followed = self._histories.followed
-            by_cluster, up_to = present_incidents(followed)
+            by_cluster, up_to = present_incidents(followed, self._expected)
             dropped = max((each.history.dropped_until or -1 for each in followed), default=-1)
         found = [SeenIncident(each, namesrvs) for namesrvs, some in by_cluster for each in some]
         # The first rows of a history that begins later look like a start of their name server.
@@ -99,6 +107,9 @@ class IncidentWatch:
         ends = {each.history.namesrv: each.up_to for each in every if each.up_to is not None}
         if not ends:
             return None
-        by_cluster = incidents_by_cluster((each.history for each in every), up_to=ends)
+        histories = [each.history for each in every]
+        by_cluster = incidents_by_cluster(histories, every[0].incident_topics, ends)
+        if self._expected is not None:
+            by_cluster = self._expected.applied(by_cluster, histories, ends)
         found = [SeenIncident(each, namesrvs) for namesrvs, some in by_cluster for each in some]
         return SeenIncidents(max(ends.values()), found, until=until)

@@ -8,6 +8,7 @@ from namekeeper.answers.incidents.lost_topics import topics_of_incidents
 from namekeeper.answers.incidents.texts import cost, what, why
 from namekeeper.clock import Clock
 from namekeeper.console.histories import Followed, Histories
+from namekeeper.expected.incidents import ByCluster, ExpectedFile
 
 __all__ = ["PresentIncidents", "cached_until", "present_incidents"]
 
@@ -71,9 +72,14 @@ def _value(every: Sequence[Followed]) -> dict[str, Any]:
 
 
 def present_incidents(
-    every: Sequence[Followed],
-) -> tuple[list[tuple[tuple[str, ...], list[FoundIncident]]], int]:
-    """The incidents of each cluster, see `incidents_by_cluster`, and the last instant that counts."""
+    every: Sequence[Followed], expected: ExpectedFile | None = None
+) -> tuple[ByCluster, int]:
+    """The incidents of each cluster, see `incidents_by_cluster`, and the last instant that counts.
+
+    Args:
+        every: the histories.
+        expected: what must be there, and what is planned; None: nothing is.
+    """
     ends = {each.history.namesrv: each.history.knows_up_to or 0 for each in every}
     # One that is silent, or can't be observed, is known up to an earlier time than the others.
     current = [ends[each.history.namesrv] for each in every if each.is_current]
@@ -85,7 +91,11 @@ def present_incidents(
     for each in every:
         each.incident_topics.up_to = ends[each.history.namesrv]
     topics = topics_of_incidents(finders, horizon)
-    return incidents_by_cluster((each.history for each in every), topics, ends), horizon
+    histories = [each.history for each in every]
+    by_cluster = incidents_by_cluster(histories, topics, ends)
+    if expected is not None:
+        by_cluster = expected.applied(by_cluster, histories, ends)
+    return by_cluster, horizon
 
 
 def _incident_value(each: FoundIncident) -> dict[str, Any]:

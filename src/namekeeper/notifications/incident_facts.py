@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, structs
 
+from namekeeper.answers.incidents.deviation import DeviationKind, with_names
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.incidents.texts import cost, what, why
@@ -70,6 +71,10 @@ class IncidentFacts(Struct, kw_only=True, frozen=True):
     """Whether it ended because nobody expected the broker or topic any more."""
     is_withdrawn: bool = False
     """Whether it ended because later records explain it otherwise."""
+    deviation: DeviationKind | None = None
+    """For kind `deviation`: how something is not as the expected state says."""
+    planned: str = ""
+    """Ids of the maintenance windows that it is a part of; empty: it is not planned."""
 
 
 def facts_of(seen: SeenIncident) -> IncidentFacts:
@@ -83,6 +88,8 @@ def facts_of(seen: SeenIncident) -> IncidentFacts:
         peer=None if exact.peer is None else plain(exact.peer),
         cause=None if exact.cause is None else plain(exact.cause),
         closed_by=None if exact.closed_by is None else plain(exact.closed_by),
+        deviations=[with_names(each, plain) for each in exact.deviations[:1]]
+        + exact.deviations[1:],  # of these only the number is shown
     )
     return IncidentFacts(
         kind=exact.kind,
@@ -105,6 +112,8 @@ def facts_of(seen: SeenIncident) -> IncidentFacts:
         from_window_ms=exact.from_window_ms or 0,
         to_ts=exact.to_ts,
         is_forgotten=exact.is_forgotten,
+        deviation=exact.deviation,
+        planned=exact.planned,
     )
 
 

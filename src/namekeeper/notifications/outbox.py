@@ -284,6 +284,8 @@ def _plan(
     if tracked.id in state.withheld:
         return False
     last = state.sequences.get(tracked.id, 0)
+    if tracked.facts.planned and last % 2 == 0:
+        return False  # an end is sent, if the opening was
     if not last:
         return is_wanted(receiver, tracked.facts, severity) and _plan_first(state, receiver, tracked, now)
     if (last % 2 == 1) == tracked.is_open or now < tracked.changed + receiver.grace_ms:

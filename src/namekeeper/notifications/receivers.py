@@ -48,6 +48,7 @@ _SEVERITIES = {
     IncidentKind.TOPIC_UNWRITABLE: IncidentSeverity.CRITICAL,
     IncidentKind.TOPIC_DELETED: IncidentSeverity.WARNING,
     IncidentKind.NAME_SERVER_DOWN: IncidentSeverity.WARNING,
+    IncidentKind.DEVIATION: IncidentSeverity.WARNING,
 }
 _TAKES_TOPICS = frozenset(IncidentKind) - {IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED}
 """Kinds that are critical if they take a topic's last queue to write to."""

@@ -44,6 +44,8 @@ class MessagesFile(Struct, frozen=True):
     journals: tuple[str, ...]
     """Folders with journals."""
     settings: NotificationSettings
+    expect: str = ""
+    """File of the expected state; empty: none."""
 
 
 class _ReceiverTable(Struct, forbid_unknown_fields=True):
@@ -68,6 +70,7 @@ class _MessagesTable(Struct, forbid_unknown_fields=True):
     receivers: dict[str, _ReceiverTable] = {}
     outbox: str = ""
     journals: list[str] = []
+    expect: str = ""
     page: str = ""
     zone: str = "UTC"
     severity: dict[str, str] = {}
@@ -108,7 +111,11 @@ def parse_messages_file(text: str, *, source: str) -> MessagesFile:
             for kind, name in file.severity.items()
         },
     )
-    return MessagesFile(tuple(str(folder / each) for each in file.journals), settings)
+    return MessagesFile(
+        tuple(str(folder / each) for each in file.journals),
+        settings,
+        str(folder / file.expect) if file.expect else "",
+    )
 
 
 def _refuse_inline_secrets(table: Mapping[str, object], source: str) -> None:

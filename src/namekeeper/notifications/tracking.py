@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct, structs
 
 from namekeeper.answers.incidents.failures import IncidentKind
+from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.common.expected import MEMORY_MS, TOGETHER_MS
 from namekeeper.notifications.incident_facts import (
     NAME_CHARACTERS,
@@ -72,7 +73,7 @@ class TrackedIncident(Struct, kw_only=True):
     @property
     def key(self) -> Key:
         """Incidents with different keys are never the same."""
-        return _key(self.facts.kind, self.facts.cluster, self.facts.subject, self.facts.cause)
+        return _key(self.facts)
 
 
 class Tracking(Struct):
@@ -118,8 +119,7 @@ class Tracking(Struct):
         of_key: dict[Key, list[SeenIncident]] = defaultdict(list)
         for each in sorted(seen.incidents, key=_began):
             if seen.looks_at(each.incident.from_ts) and not _was_always_so(each):
-                found = each.incident
-                of_key[_key(found.kind, found.cluster, found.subject, found.cause)].append(each)
+                of_key[_key(each.incident)].append(each)
         earlier = [each for each in self.incidents.values() if seen.looks_at(each.facts.from_ts)]
         pairs = sorted(
             (_difference(tracked, each), tracked.id, number)
@@ -182,13 +182,16 @@ class Tracking(Struct):
         return True
 
 
-def _key(kind: IncidentKind, cluster: str | None, subject: str, cause: str | None) -> Key:
+def _key(one: FoundIncident | IncidentFacts) -> Key:
+    kind = one.kind
     other = ""
     if kind is IncidentKind.NAME_SERVER_DOWN:
-        other = subject
+        other = one.subject
+    elif kind is IncidentKind.DEVIATION:
+        other = one.deviation or ""
     elif kind in _OF_CAUSE:
-        other = cause or ""
-    return _FAMILY.get(kind, kind), (cluster or "")[:NAME_CHARACTERS], other[:NAME_CHARACTERS]
+        other = one.cause or ""
+    return _FAMILY.get(kind, kind), (one.cluster or "")[:NAME_CHARACTERS], other[:NAME_CHARACTERS]
 
 
 def _was_always_so(found: SeenIncident) -> bool:
@@ -222,7 +225,7 @@ def _difference(tracked: TrackedIncident, found: SeenIncident) -> tuple[bool, in
 
 def _id(facts: IncidentFacts, namesrvs: Iterable[str]) -> str:
     """An id that is the same wherever the same incident is seen first, so after the loss of an outbox."""
-    key = _key(facts.kind, facts.cluster, facts.subject, facts.cause)
+    key = _key(facts)
     is_asked = facts.kind is IncidentKind.BROKER_UNREGISTERED
     text = "\0".join([*key, str(facts.from_ts), str(is_asked), min(namesrvs, default="")])
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -11,6 +11,10 @@ from namekeeper.console.histories import Histories
 from namekeeper.console.incident_watch import IncidentWatch
 from namekeeper.console.reading import HistoriesReader
 from namekeeper.errors import ConfigError
+from namekeeper.expected.incidents import ExpectedFile
+from namekeeper.expected.maintenance import MaintenanceLog, Scope, log_beside
+from namekeeper.expected.state import learn
+from namekeeper.expected.state_file import expected_text
 from namekeeper.history.sources.journal import JournalSource
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.reader import FoundJournal
@@ -31,6 +35,7 @@ class World:
         self.limit_bytes, self.mono_ms = limit_bytes, 0
         self.tracking, self.looks, self.rereads = Tracking(), 0, 0
         self.problem = False
+        self.expected: ExpectedFile | None = None
 
     def write(self) -> None:
         write_journal(self.folder, self.story.journal.lines())
@@ -46,7 +51,14 @@ class World:
         self.rereads += 1
         if self.problem:
             raise ConfigError("gone")
-        return IncidentJournals([FoundJournal(str(self.folder))], clock=self).read(since)
+        is_whole = self.expected is not None
+        return IncidentJournals([FoundJournal(str(self.folder))], clock=self, is_whole=is_whole).read(since)
+
+    def expects(self, folder: Path) -> None:
+        """Take what is there for what must be there."""
+        file = folder / "expected.toml"
+        file.write_text(expected_text(learn([self.story.history()]).state))
+        self.expected = ExpectedFile(str(file))
 
     async def see(self, seen):
         self.looks += 1
@@ -79,7 +91,8 @@ async def watched(world: World, steps) -> None:
         histories = await asyncio.to_thread(world.histories)
         reader = HistoriesReader(histories)
         reading_on = asyncio.create_task(reader.run())
-        watching = asyncio.create_task(IncidentWatch(reader, world.reread, world, world.see).run())
+        watch = IncidentWatch(reader, world.reread, world, world.see, world.expected)
+        watching = asyncio.create_task(watch.run())
         steps_done = asyncio.create_task(steps())
         await asyncio.wait((watching, steps_done), return_when=asyncio.FIRST_COMPLETED)
         for task in (reading_on, watching):
@@ -131,3 +144,54 @@ async def test_the_end_of_an_incident_whose_start_was_dropped_is_seen(tmp_path, 
 
     await watched(world, steps)
     assert world.rereads > 0
+
+
+UNEXPECTED = "topic U on b0 is not expected: 4/4 RW-"
+
+
+@pytest.mark.parametrize(("limit_bytes", "topics"), [(10_000_000, 0), (2_000, 300)])
+async def test_a_deviation_is_followed_also_when_its_start_was_dropped(tmp_path, quick, limit_bytes, topics):
+    world = World(tmp_path, limit_bytes)
+    world.story.later()
+    await asyncio.to_thread(world.expects, tmp_path)
+
+    async def steps():
+        await world.looks_again()
+        world.story.registers("b0", "a0:1", ("T", "U"))
+        world.story.later()
+        world.story.alive()
+        await asyncio.to_thread(world.write)
+        await world.shows((UNEXPECTED, True))
+        for number in range(topics):
+            world.story.later(MINUTE // 10)
+            world.story.registers("b1", "a1:1", ("U",), zone=f"z{number}")
+        world.story.deleted("U")
+        await asyncio.to_thread(world.write)
+        await eventually(lambda: (UNEXPECTED, False) in world.states)
+        assert not any(each.facts.is_withdrawn for each in world.tracking.incidents.values())
+
+    await watched(world, steps)
+    assert (world.rereads > 0) == bool(topics)
+
+
+async def test_a_window_that_is_started_meanwhile_marks_an_incident_as_planned(tmp_path, quick):
+    world = World(tmp_path)
+    await asyncio.to_thread(world.expects, tmp_path)
+    log = MaintenanceLog(log_beside(str(tmp_path / "expected.toml")))
+
+    async def steps():
+        await world.looks_again()
+        now = world.story.now
+        scope = Scope(brokers=("b0",))
+        id_ = await asyncio.to_thread(log.start, scope, now, now + MINUTE, who="a", why="", now=now)
+        world.story.connection_breaks("a0:1")
+        await asyncio.to_thread(world.write)
+        await world.shows(("b0 away", True))
+        (one,) = world.tracking.incidents.values()
+        assert one.facts.planned == id_
+        world.story.later(2 * MINUTE)
+        world.story.alive()
+        await asyncio.to_thread(world.write)
+        await eventually(lambda: not next(iter(world.tracking.incidents.values())).facts.planned)
+
+    await watched(world, steps)

@@ -7,6 +7,7 @@ import jsonschema
 import msgspec
 import pytest
 
+from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.notifications.incident_facts import NAME_CHARACTERS, plain
 from namekeeper.notifications.message import LINES_LIMIT, Message, body_of, schema, title_of
@@ -89,6 +90,27 @@ def test_names_stay_data(name):
     shown = document["events"][0]["facts"]["subject"]
     exact_name = name.replace("\ud800", "?")
     assert shown == (exact_name if len(name) <= NAME_CHARACTERS else f"{name[:NAME_CHARACTERS]}…")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("kind", DeviationKind)
+def test_names_of_deviations_stay_data(name, kind):
+    one = Deviation(
+        kind=kind, cluster=name, topic=name if "topic" in kind or "order" in kind else None, brokers=(name,),
+        expected=name if kind in {"order_changed", "wrong_cluster"} else "8/8 RW-", actual="", name_servers=(name,),
+        of_name_servers=2, since=START, to=None,
+    )  # fmt: skip
+    exact = found(
+        name, START - MINUTE, kind=IncidentKind.DEVIATION, deviation=kind, deviations=[one, one], cause=name, peer=name,
+        cluster=name, broker_names=[name], name_servers=[name],
+    )  # fmt: skip
+    message = message_of(exact)
+    text = title_of(message) + "\n" + body_of(message, UTC)
+    assert "and 1 more such" in text
+    assert set(text) <= set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._:%|-,+[]\\\n/()"
+    )
+    jsonschema.validate(json.loads(msgspec.json.encode(message).decode()), json.loads(schema()))
 
 
 @pytest.mark.parametrize(

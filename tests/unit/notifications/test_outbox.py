@@ -339,3 +339,28 @@ def test_receivers_that_are_gone_from_the_settings_are_dropped():
     world = World(found(from_ts=START - MINUTE))
     world.outbox.plan(settings_of(receiver("other")), START)
     assert list(world.outbox.receivers) == ["other"]
+
+
+def test_a_planned_incident_is_sent_once_its_window_is_over():
+    world = World()
+    planned = found("b", START, planned="w")
+    assert world.at(START + GRACE, planned).message() is None
+    assert world.at(START + 10 * MINUTE, planned).message() is None
+    world.at(START + 11 * MINUTE, found("b", START))
+    assert kinds([world.message()]) == [[("opened", 1)]]
+
+
+def test_an_incident_that_ends_in_its_window_is_never_sent():
+    world = World()
+    world.at(START + GRACE, found("b", START, planned="w"))
+    for after in (MINUTE, 20 * MINUTE):
+        assert world.at(START + after, found("b", START, START + 30 * SECOND, planned="w")).message() is None
+
+
+def test_the_end_of_an_incident_that_was_sent_is_sent_in_a_window_too():
+    world = World(found("b", START - MINUTE))
+    assert kinds([world.message()]) == [[("opened", 1)]]
+    world.outbox.finish("ops", ACKNOWLEDGED, START)
+    world.at(START + MINUTE, found("b", START - MINUTE, START + 30 * SECOND, planned="w"))
+    world.at(START + MINUTE + GRACE, found("b", START - MINUTE, START + 30 * SECOND, planned="w"))
+    assert kinds([world.message()]) == [[("closed", 2)]]

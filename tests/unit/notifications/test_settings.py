@@ -21,6 +21,7 @@ def parse(text):
 def test_the_least_that_a_file_says():
     file = parse(LEAST)
     assert file.journals == ()
+    assert not file.expect
     assert file.settings.outbox == "/etc/nk/out"
     assert (file.settings.page, file.settings.zone, file.settings.severities) == ("", UTC, {})
     assert file.settings.receivers == (
@@ -32,6 +33,7 @@ def test_all_that_a_file_may_say():
     file = parse("""
 outbox = "/var/lib/nk"
 journals = ["observed", "/data/ns1"]
+expect = "expected.toml"
 page = "https://console.example/nk/"
 zone = "Europe/Berlin"
 
@@ -58,6 +60,7 @@ type = "apprise"
 url_file = "/run/secrets/chat"
 """)
     assert file.journals == ("/etc/nk/observed", "/data/ns1")
+    assert file.expect == "/etc/nk/expected.toml"
     settings = file.settings
     assert (settings.outbox, settings.page) == ("/var/lib/nk", "https://console.example/nk/")
     assert settings.zone == zone_of("Europe/Berlin")

@@ -1,5 +1,6 @@
 """An incident keeps its id while its history grows, and shrinks."""
 
+from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.notifications.tracking import INCIDENTS_LIMIT, Tracking
 from tests.unit.notifications.seen import START, found, seen
@@ -121,3 +122,23 @@ def test_of_too_many_the_oldest_that_are_over_are_forgotten():
     tracking.forget(START + MINUTE, {next(iter(tracking.incidents))}.__contains__)
     assert [each.facts.subject for each in tracking.incidents.values()][:1] == ["ns0"]
     assert len(tracking.incidents) == INCIDENTS_LIMIT + 1
+
+
+def test_deviations_of_two_kinds_are_two_incidents():
+    one, other = (
+        found(
+            kind=IncidentKind.DEVIATION, deviation=kind, cause="x",
+            deviations=[
+                Deviation(
+                    kind=kind, cluster="c", topic="t", brokers=("b",), expected="", actual="", name_servers=("ns",),
+                    of_name_servers=1, since=START, to=None,
+                )
+            ],
+        )
+        for kind in (DeviationKind.TOPIC_MISSING, DeviationKind.QUEUES_CHANGED)
+    )  # fmt: skip
+    tracking = tracked(one, other)
+    ids = list(tracking.incidents)
+    assert len(ids) == 2
+    tracking.see(seen(other, one, up_to=START + SECOND), START + SECOND)
+    assert list(tracking.incidents) == ids

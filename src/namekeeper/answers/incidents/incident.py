@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from namekeeper.answers.incidents.causes import ExplainedOutage, explained_outages
 from namekeeper.answers.incidents.deletions import Deletion, asked_deletions
+from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod, facts_of
 from namekeeper.answers.incidents.failures import IncidentId, IncidentKind, IncidentPart, failures, islands
 from namekeeper.answers.incidents.states import broker_outages, topic_outages
@@ -24,7 +25,7 @@ from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.contract.record import UnknownTopicMinute
 
-__all__ = ["FoundIncident", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
+__all__ = ["FoundIncident", "in_order", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
 
 _MINUTE_MS = 60_000
 
@@ -60,6 +61,12 @@ class FoundIncident(Struct, kw_only=True):
     closed_by: str | None = None
     from_window_ms: int | None = None
     """The start was up to this long before `from_ts`; None: exactly then."""
+    planned: str = ""
+    """Ids of the maintenance windows that it is a part of; empty: it is not planned."""
+    deviation: DeviationKind | None = None
+    """How something deviates from the expected state; None: it is another kind of incident."""
+    deviations: list[Deviation] = []
+    """All deviations of the incident, in order of time."""
 
     @property
     def is_open(self) -> bool:
@@ -96,7 +103,7 @@ def incidents(
             have.
     """
     found = incidents_by_cluster(histories, topics, up_to)
-    return sorted((each for _, some in found for each in some), key=_in_order)
+    return sorted((each for _, some in found for each in some), key=in_order)
 
 
 def incidents_by_cluster(
@@ -135,10 +142,11 @@ def incidents_of_cluster(
     ends = {} if up_to is None else up_to
     found = (facts_of(history, topics, ends.get(history.namesrv)) for history in histories)
     every = [facts for facts in found if facts is not None]
-    return sorted(_incidents_of(every), key=_in_order) if every else []
+    return sorted(_incidents_of(every), key=in_order) if every else []
 
 
-def _in_order(each: FoundIncident) -> tuple[int, str, str, str]:
+def in_order(each: FoundIncident) -> tuple[int, str, str, str]:
+    """Sorts incidents by their time."""
     return each.from_ts, each.kind, each.cluster or "", each.subject
 
 

@@ -20,7 +20,9 @@ from namekeeper.model.now import Now
 
 __all__ = ["IncidentJournals", "NamesrvRead"]
 
-_NO_PART = (NO_ROWS - {"unknown_topic_minute"}) | {"config", "filter_servers", "kv", "topic_mapping"}
+_NO_FACT = NO_ROWS - {"unknown_topic_minute"}
+"""Kinds of records that are no row, nor about a lookup in vain."""
+_NO_PART = _NO_FACT | {"config", "filter_servers", "kv", "topic_mapping"}
 """Kinds of records that no incident is made of."""
 _NO_TOPICS = _NO_PART | {"topic_queues"}
 _BEFORE_MS = max(MEMORY_MS, SHARED_MS)
@@ -31,13 +33,15 @@ class NamesrvRead(Struct):
     """The history of one name server, as far as it was read."""
 
     history: History
-    """The history; of topics it has only those rows that incidents need."""
+    """The history; unless every row was wanted, of topics only those rows that incidents need."""
     is_written: bool
     """Whether its name server, or its observer, writes the journal."""
     topics: int
     """How many topics can be written to."""
     up_to: int | None
     """The last instant that counts, wall ms: of all name servers that run the same one."""
+    incident_topics: set[str]
+    """The topics that incidents may be about, of all name servers."""
 
 
 class _FoundTopics(Struct):
@@ -63,6 +67,7 @@ class IncidentJournals:
         found: where they are, each of another name server.
         progress: called with the name of a journal, the parts read so far, and all parts; None for nothing.
         clock: tells the present; None is the system's.
+        is_whole: whether the histories have every row, as for a comparison with an expected state.
 
     Raises:
         JournalError: one is not a journal, or can't be read.
@@ -74,7 +79,10 @@ class IncidentJournals:
         found: Iterable[FoundJournal],
         progress: Callable[[str, int, int], None] | None = None,
         clock: Clock | None = None,
+        *,
+        is_whole: bool = False,
     ) -> None:
+        self._is_whole = is_whole
         self.notes: list[str] = []
         """Lines about the parts that could not be read."""
         self._clock = _OneInstant((clock or SystemClock()).now())
@@ -107,7 +115,7 @@ class IncidentJournals:
         up_to = None if history.coverage.knows_up_to is None else found.topics.up_to
         if found.is_current:
             history.extend(up_to)
-        return NamesrvRead(history, found.until is not None, found.topics.topics, up_to)
+        return NamesrvRead(history, found.until is not None, found.topics.topics, up_to, wanted)
 
     def _find(self, journal: JournalReader, since: int) -> _FoundTopics:
         until = written_until(journal.found, self._clock)
@@ -124,9 +132,13 @@ class IncidentJournals:
             begin = journal.checkpoint_before(begin - 1)
 
     def _steps(self, journal: JournalReader, begin: int, wanted: set[str]) -> Iterator[Step]:
-        reader = RecordReader(None, _NO_PART if wanted else _NO_TOPICS)
-        for step in _made(journal, reader, begin, lambda: _SomeRows(wanted)):
-            if isinstance(step, Changed):
+        if self._is_whole:
+            steps = _made(journal, RecordReader(None, _NO_FACT), begin, Rows)
+        else:
+            reader = RecordReader(None, _NO_PART if wanted else _NO_TOPICS)
+            steps = _made(journal, reader, begin, lambda: _SomeRows(wanted))
+        for step in steps:
+            if isinstance(step, Changed) and not self._is_whole:
                 records = _only(step.records, wanted)
                 position = step.boot, step.seq, step.ts
                 yield Changed(*position, records) if records else Seen(*position, None)

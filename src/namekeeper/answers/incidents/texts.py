@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
+from namekeeper.answers.incidents.deviation import deviation_text
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.phrases import CLOSED_BY
@@ -13,7 +14,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable
 
-__all__ = ["NAMES_SHOWN", "incident_line", "incident_value", "what", "why"]
+__all__ = ["NAMES_SHOWN", "cause_text", "incident_line", "incident_value", "what", "why"]
 
 NAMES_SHOWN = 3
 """Names of brokers or name servers in a line; the others are counted."""
@@ -47,11 +48,22 @@ def what(incident: FoundIncident) -> str:
 
 def why(incident: FoundIncident) -> str:
     """The cause of an incident, with the peer that asked for it; empty: not known."""
-    cause = incident.cause or ""
+    return cause_text(incident.cause, incident.peer, incident.closed_by)
+
+
+def cause_text(cause: str | None, peer: str | None, closed_by: str | None) -> str:
+    """A cause, with the peer that asked for it; empty: not known.
+
+    Args:
+        cause: of a change; None: not known.
+        peer: that asked for it; None: not known.
+        closed_by: for a closed connection, why it closed.
+    """
+    cause = cause or ""
     text = _CAUSES.get(cause, cause.replace("_", " "))
-    if incident.closed_by:
-        text = f"{text}: {CLOSED_BY.get(incident.closed_by, incident.closed_by)}"
-    return f"{text} by {incident.peer}" if incident.peer and cause in _ASKED else text
+    if closed_by:
+        text = f"{text}: {CLOSED_BY.get(closed_by, closed_by)}"
+    return f"{text} by {peer}" if peer and cause in _ASKED else text
 
 
 def incident_line(incident: FoundIncident, now: int, zone: Zone) -> str:
@@ -69,7 +81,8 @@ def incident_line(incident: FoundIncident, now: int, zone: Zone) -> str:
         for_long = f"{begun} to {shown(incident.to_ts, zone)} ({lasted})"
     if incident.is_forgotten:
         for_long += ", then not expected any more"
-    parts = [what(incident), for_long, why(incident), cost(incident)]
+    planned = f"planned: window {incident.planned}" if incident.planned else ""
+    parts = [what(incident), for_long, why(incident), cost(incident), planned]
     return printable("  ".join(part for part in parts if part))
 
 
@@ -93,6 +106,7 @@ def incident_value(incident: FoundIncident) -> dict[str, Any]:
         "is_open": incident.is_open,
         "from": iso_text(incident.from_ts),
         "to": None if to_ts is None else iso_text(to_ts),
+        "deviations": [{**to_builtins(each), "text": deviation_text(each)} for each in incident.deviations],
         "what": what(incident),
         "why": why(incident),
     }
@@ -112,6 +126,11 @@ def _brokers(incident: FoundIncident, names: str, word: str) -> str:
     return f"{names} {word}" + ("" if is_told else f" ({shown_count(incident.brokers, 'broker')})")
 
 
+def _deviations(incident: FoundIncident) -> str:
+    others = len(incident.deviations) - 1
+    return deviation_text(incident.deviations[0]) + (f", and {others:,} more such" if others else "")
+
+
 def _topics(incident: FoundIncident) -> str:
     others = f" and {incident.topics - 1:,} more" if incident.topics > 1 else ""
     return f"{incident.first_topic or incident.subject}{others}"
@@ -127,4 +146,5 @@ _WHAT: Mapping[IncidentKind, Callable[[FoundIncident, str], str]] = {
     IncidentKind.TOPIC_UNWRITABLE: lambda incident, _: f"{_topics(incident)} without a queue to write to",
     IncidentKind.TOPIC_DELETED: lambda incident, _: f"{_topics(incident)} deleted, and clients ask for it",
     IncidentKind.NAME_SERVER_DOWN: lambda incident, _: f"name server {incident.subject} down",
+    IncidentKind.DEVIATION: lambda incident, _: _deviations(incident),
 }

@@ -1,11 +1,11 @@
 """`namekeeper incidents`: what is wrong now, and what was wrong lately, out of journals."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from namekeeper.answers.incidents.incident import FoundIncident, incidents
+from namekeeper.answers.incidents.incident import FoundIncident, in_order, incidents, incidents_by_cluster
 from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
 from namekeeper.answers.incidents.texts import incident_line, incident_value
 from namekeeper.answers.render import explain_knowledge, knows_up_to_text
@@ -26,6 +26,7 @@ from namekeeper.cli.sections import SectionedCommand
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
+from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
@@ -47,32 +48,38 @@ LINES_SHOWN = 40
     "--limit", type=click.IntRange(1, 100_000), default=LINES_SHOWN, show_default=True,
     help="Most incidents that are shown of those that are open, and of those that are over.",
 )  # fmt: skip
+@click.option(
+    "--expect", "expected_file", metavar="FILE",
+    help="File of the expected state: deviations from it are incidents, too, and maintenance is marked.",
+)  # fmt: skip
 @journal_source_options
 @click.pass_context
-def incidents_command(
-    context: click.Context, /, *, since_text: str, limit: int, journals: tuple[str, ...],
-    zone_name: str | None, as_json: bool,
+def incidents_command(  # noqa: PLR0913 - one for each option
+    context: click.Context, /, *, since_text: str, limit: int, expected_file: str | None,
+    journals: tuple[str, ...], zone_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show what is wrong now and what was wrong lately, over all name servers, each with its cause.
 
     Brokers that are away, topics without a queue to write to, wiped permissions, and name servers that are
     down. A topic is shown with the failure that took its last queue to write to.
 
-    Ends with 0 if nothing is wrong now, 1 if something is; 2 if a journal can't be used; 3 if nothing is
-    known.
+    Ends with 0 if nothing unplanned is wrong now, 1 if something is; 2 if a journal can't be used; 3 if
+    nothing is known.
     """
     zone = take_zone(zone_name)
     since = take_instant(since_text, zone, "--since")
     try:
+        expected = None if expected_file is None else ExpectedFile(expected_file)
         with shown_reading() as progress:
-            reading = IncidentJournals(_found(take_journals(journals)), progress)
+            found_journals = _found(take_journals(journals))
+            reading = IncidentJournals(found_journals, progress, is_whole=expected is not None)
             every = reading.read(since)
-        for text in reading.notes:
+        for text in (*reading.notes, *(() if expected is None else expected.notes)):
             note(f"note: {text}")
     except NamekeeperError as error:
         raise failure_of(error) from error
     ends = {each.history.namesrv: each.up_to for each in every if each.up_to is not None}
-    found = incidents((each.history for each in every), up_to=ends)
+    found = _incidents(every, ends, expected)
     is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
     over = [each for each in reversed(found) if each.to_ts is not None and each.to_ts > since]
     if as_json:
@@ -82,7 +89,19 @@ def incidents_command(
             echo(line)
     if all(each.history.knows_up_to is None for each in every):
         context.exit(EXIT_NOT_KNOWN)
-    context.exit(EXIT_OPEN if is_open else 0)
+    context.exit(EXIT_OPEN if any(not each.planned for each in is_open) else 0)
+
+
+def _incidents(
+    every: Sequence[NamesrvRead], ends: Mapping[str, int], expected: ExpectedFile | None
+) -> list[FoundIncident]:
+    """All incidents, in order of their time."""
+    histories = [each.history for each in every]
+    topics = every[0].incident_topics if every else None
+    if expected is None:
+        return incidents(histories, topics, ends)
+    by_cluster = expected.applied(incidents_by_cluster(histories, topics, ends), histories, ends)
+    return sorted((each for _, some in by_cluster for each in some), key=in_order)
 
 
 def _found(folders: Sequence[str | FoundJournal]) -> Iterator[FoundJournal]:

@@ -23,6 +23,7 @@ from namekeeper.console.histories import HISTORY_BYTES, Histories
 from namekeeper.console.incident_watch import IncidentWatch
 from namekeeper.console.reading import HistoriesReader
 from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.files import read_named_text
 from namekeeper.journal.reading.reader import find_journals
 from namekeeper.notifications.message import Message, schema
@@ -82,6 +83,7 @@ def run(*, config_file: str, journals: tuple[str, ...], history_bytes: int) -> N
     folders = [*(journals or file.journals)]
     if not folders:
         raise ConfigError(f'give --journal DIR, or journals = ["journal"] in {config_file}')
+    expected = ExpectedFile(file.expect, echo) if file.expect else None
     histories = Histories([journal_source(folders)], history_bytes)
     folder = OutboxFolder(file.settings.outbox)
     with contextlib.ExitStack() as closing:
@@ -89,11 +91,16 @@ def run(*, config_file: str, journals: tuple[str, ...], history_bytes: int) -> N
         outbox = folder.load()
         spare_the_collector()
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_run(file, folder, outbox, histories, folders))
+            asyncio.run(_run(file, folder, outbox, histories, folders, expected))
 
 
 async def _run(
-    file: MessagesFile, folder: OutboxFolder, outbox: Outbox, histories: Histories, folders: Sequence[str]
+    file: MessagesFile,
+    folder: OutboxFolder,
+    outbox: Outbox,
+    histories: Histories,
+    folders: Sequence[str],
+    expected: ExpectedFile | None,
 ) -> None:
     clock = SystemClock()
     stop = asyncio.Event()
@@ -101,7 +108,8 @@ async def _run(
         file.settings, outbox, folder, send=Sender(file.settings.zone), clock=clock, announce=echo
     )
     reader = HistoriesReader(histories)
-    watch = IncidentWatch(reader, partial(_reread, folders), clock, service.see)
+    reread = partial(_reread, folders, is_whole=expected is not None)
+    watch = IncidentWatch(reader, reread, clock, service.see, expected)
     with stopping_by_signals(stop.set):
         async with service:
             reading = asyncio.create_task(reader.run())
@@ -117,9 +125,10 @@ async def _run(
         watching.result()  # raises what ended it
 
 
-def _reread(folders: Sequence[str], since: int) -> Sequence[NamesrvRead]:
+def _reread(folders: Sequence[str], since: int, *, is_whole: bool) -> Sequence[NamesrvRead]:
     """Read the journals again from a time on."""
-    return IncidentJournals(each for folder in folders for each in find_journals(folder)).read(since)
+    found = (each for folder in folders for each in find_journals(folder))
+    return IncidentJournals(found, is_whole=is_whole).read(since)
 
 
 @click.command("test", context_settings=_SETTINGS)

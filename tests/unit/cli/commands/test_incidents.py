@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from namekeeper.cli.commands.incidents import LINES_SHOWN
 from namekeeper.cli.group import namekeeper
+from namekeeper.expected.maintenance import MaintenanceLog, Scope, log_beside
 from tests.support.history.histories import HOUR, MARCH, READ, WRITE, Broker
 from tests.support.pipeline.days import MINUTE, Day
 from tests.unit.answers.incidents.test_reading import journals_of, of_namesrvs
@@ -144,3 +145,41 @@ def test_a_folder_without_a_journal_is_refused(tmp_path: Path):
     result = CliRunner().invoke(namekeeper, ["incidents", "--journal", str(tmp_path)])
     assert result.exit_code == 2
     assert "is not a journal" in result.output
+
+
+def test_deviations_from_an_expected_state_are_incidents_and_planned_ones_end_with_0(tmp_path: Path):
+    file = tmp_path / "expected.toml"
+    file.write_text(
+        'since = "2026-03-01T00:30:00Z"\n[[cluster]]\nname = "c"\nname_servers = ["ns-1_9876"]\n'
+        '[cluster.brokers]\n"broker-a" = [0, 1]\n'
+        '[cluster.topics]\n"orders" = { read = 8, write = 8, perm = "RW-" }\n'
+    )
+
+    def live(day: Day) -> None:
+        day.register(SECOND, broker("broker-a", 1, "orders", "new"))
+
+    folder = tmp_path / "journal"
+    plain = asked(folder, live)
+    result = asked(folder, live, "--expect", str(file))
+    assert (plain.exit_code, result.exit_code) == (0, 1)
+    assert result.output.splitlines()[2:] == [
+        "wrong now:",
+        (
+            "  broker broker-a lacks a member: id 0 instead of 0, 1  since 2026-03-01 00:30:00.000 UTC (23 h 29 min)"
+        ),
+        ("  topic new on broker-a is not expected: 8/8 RW-  since 2026-03-01 00:30:00.000 UTC (23 h 29 min)"),
+    ]
+    found = json.loads(asked(folder, live, "--expect", str(file), "--json").output)["open"]
+    assert [(each["kind"], each["deviation"], each["planned"]) for each in found] == [
+        ("deviation", "member_missing", ""), ("deviation", "topic_unexpected", ""),
+    ]  # fmt: skip
+    log = MaintenanceLog(log_beside(str(file)))
+    id_ = log.start(Scope(clusters=("c",)), MARCH, MARCH + 48 * HOUR, who="a", why="", now=MARCH)
+    planned = asked(folder, live, "--expect", str(file))
+    assert planned.exit_code == 0
+    assert planned.output.count(f"planned: window {id_}") == 2
+
+
+def test_an_expected_state_that_can_not_be_read_is_one_line(tmp_path: Path):
+    result = asked(tmp_path / "journal", lambda day: None, "--expect", str(tmp_path / "none.toml"))
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)

@@ -1,0 +1,232 @@
+"""Maintenance windows, and the log beside the expected state that has them: one line of JSON for each action.
+
+The log is all there is: a window is what its lines say. So each window has who, when and why, and no second
+file can disagree. A line that can't be read makes no window.
+"""
+
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, structs
+
+from namekeeper.answers.incidents.deviation import Deviation
+from namekeeper.answers.incidents.failures import IncidentKind
+from namekeeper.answers.incidents.incident import FoundIncident
+from namekeeper.answers.times import iso_text
+from namekeeper.errors import ConfigError
+from namekeeper.files import SMALL_FILE_BYTES, open_plain_file, problem_with, read_if_exists, write_all
+from namekeeper.foreign_json import UNREADABLE_JSON
+
+__all__ = [
+    "EARLY_MS",
+    "MaintenanceEntry",
+    "MaintenanceLog",
+    "MaintenanceWindow",
+    "Scope",
+    "log_beside",
+    "planned_deviation",
+    "planned_incident",
+]
+
+EARLY_MS = 5_000
+"""An incident that began so long before a window is still a part of it: clocks differ."""
+_TEXT_LIMIT = 500
+"""Most characters of a reason."""
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """The subjects of a window, each by its exact name."""
+
+    brokers: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    name_servers: tuple[str, ...] = ()
+
+
+class MaintenanceEntry(Struct, frozen=True, kw_only=True):
+    """One line of the log."""
+
+    at: int
+    """Wall ms."""
+    at_iso: str
+    who: str
+    """User and host, as the system knows them."""
+    action: Literal["start", "end"]
+    window: str
+    """The id of the window."""
+    why: str = ""
+    begin: int = 0
+    """Start of the window, wall ms; 0 in a line that ends it."""
+    end: int = 0
+    """End of the window, wall ms; 0 in a line that ends it."""
+    scope: Scope = Scope()
+
+
+class MaintenanceWindow(Struct, frozen=True, kw_only=True):
+    """A time in which some things are worked on."""
+
+    id: str
+    begin: int
+    end: int
+    """Wall ms."""
+    scope: Scope
+    who: str
+    why: str
+
+    def has(self, since: int, to: int) -> bool:
+        """Whether something that lasted from a time to another, wall ms, is a part of it."""
+        return self.begin - EARLY_MS <= since and to <= self.end
+
+
+def log_beside(expected_file: str) -> str:
+    """The log that belongs to a file of an expected state."""
+    return str(Path(expected_file).with_suffix(".maintenance.jsonl"))
+
+
+class MaintenanceLog:
+    """The log on disk. The rights of the file decide who may write to it.
+
+    Args:
+        path: of the log; it need not be there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        """Lines of the log that could not be read."""
+
+    def windows(self) -> list[MaintenanceWindow]:
+        """All windows, in order of their start.
+
+        Raises:
+            ConfigError: the log can't be read.
+        """
+        found: dict[str, MaintenanceWindow] = {}
+        for entry in self._entries():
+            window = found.get(entry.window)
+            if entry.action == "start":
+                found[entry.window] = MaintenanceWindow(
+                    id=entry.window, begin=entry.begin, end=entry.end, scope=entry.scope, who=entry.who,
+                    why=entry.why,
+                )  # fmt: skip
+            elif window is not None:
+                found[entry.window] = structs.replace(window, end=min(window.end, entry.at))
+        return sorted(found.values(), key=lambda each: (each.begin, each.id))
+
+    def start(self, scope: Scope, begin: int, end: int, *, who: str, why: str, now: int) -> str:
+        """Start a window; returns its id.
+
+        Args:
+            scope: what is worked on.
+            begin: wall ms.
+            end: wall ms.
+            who: who starts it.
+            why: the reason; it may be empty.
+            now: wall ms.
+
+        Raises:
+            ConfigError: the log can't be written.
+        """
+        id_ = secrets.token_hex(4)
+        self._append(
+            MaintenanceEntry(
+                at=now,
+                at_iso=iso_text(now),
+                who=who,
+                action="start",
+                window=id_,
+                why=why[:_TEXT_LIMIT],
+                begin=begin,
+                end=end,
+                scope=scope,
+            )
+        )
+        return id_
+
+    def end(self, window: str, *, who: str, why: str, now: int) -> None:
+        """End a window before its time.
+
+        Raises:
+            ConfigError: the log can't be written.
+        """
+        entry = MaintenanceEntry(
+            at=now, at_iso=iso_text(now), who=who, action="end", window=window, why=why[:_TEXT_LIMIT]
+        )
+        self._append(entry)
+
+    def _entries(self) -> Iterable[MaintenanceEntry]:
+        self.notes = []
+        try:
+            data = read_if_exists(self.path, limit=SMALL_FILE_BYTES)
+        except OSError as error:
+            raise ConfigError(f"{self.path}: {problem_with(self.path, error)}") from None
+        for number, line in enumerate((data or b"").split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                yield msgspec.json.decode(line, type=MaintenanceEntry)
+            except UNREADABLE_JSON as error:
+                self.notes.append(f"{self.path}: line {number} makes no window: {error}")
+
+    def _append(self, entry: MaintenanceEntry) -> None:
+        line = msgspec.json.encode(entry) + b"\n"
+        try:
+            fd = open_plain_file(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            try:
+                size = os.fstat(fd).st_size
+                if size + len(line) > SMALL_FILE_BYTES:
+                    raise ConfigError(f"{self.path} is full: move it away, and start the windows again")
+                is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+                write_all(fd, b"\n" + line if is_torn else line)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise ConfigError(f"{self.path}: {problem_with(self.path, error)}") from None
+
+
+def planned_deviation(one: Deviation, windows: Sequence[MaintenanceWindow], now: int) -> str:
+    """Ids of the windows that a deviation is a part of; empty: it is not planned.
+
+    Args:
+        one: the deviation.
+        windows: all windows.
+        now: the last instant that is known, wall ms.
+    """
+    active = [each for each in windows if each.has(one.since, now if one.to is None else one.to)]
+    topics = () if one.topic is None else (one.topic,)
+    scope = Scope(brokers=one.brokers, topics=topics, clusters=(one.cluster,), name_servers=one.name_servers)
+    return _covering(active, scope)
+
+
+def planned_incident(one: FoundIncident, windows: Sequence[MaintenanceWindow], now: int) -> str:
+    """The same of an incident. One with several topics is no part of the window of a topic.
+
+    Args:
+        one: the incident.
+        windows: all windows.
+        now: the last instant that is known, wall ms.
+    """
+    active = [each for each in windows if each.has(one.from_ts, now if one.to_ts is None else one.to_ts)]
+    is_topic = one.kind in {IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED}
+    scope = Scope(
+        brokers=tuple(one.broker_names),
+        topics=(one.subject,) if is_topic and one.topics == 1 else (),
+        clusters=() if one.cluster is None else (one.cluster,),
+        name_servers=(one.subject,) if one.kind is IncidentKind.NAME_SERVER_DOWN else (),
+    )
+    return _covering(active, scope)
+
+
+def _covering(windows: Sequence[MaintenanceWindow], about: Scope) -> str:
+    """Ids of windows that name something's cluster, topic, all of its brokers, or all of its name servers."""
+    for field in ("clusters", "topics", "brokers", "name_servers"):
+        names: tuple[str, ...] = getattr(about, field)
+        by = [next((each.id for each in windows if name in getattr(each.scope, field)), "") for name in names]
+        if by and all(by):
+            return ", ".join(dict.fromkeys(by))
+    return ""

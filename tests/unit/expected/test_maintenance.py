@@ -1,0 +1,181 @@
+"""Maintenance windows: what they cover, and the log that has them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
+from namekeeper.answers.incidents.failures import IncidentKind
+from namekeeper.answers.incidents.incident import FoundIncident
+from namekeeper.errors import ConfigError
+from namekeeper.expected.maintenance import (
+    EARLY_MS,
+    MaintenanceLog,
+    MaintenanceWindow,
+    Scope,
+    log_beside,
+    planned_deviation,
+    planned_incident,
+)
+from namekeeper.files import SMALL_FILE_BYTES
+from tests.unit.expected.seeds import HOSTILE
+
+BEGIN, END = 1_000_000, 2_000_000
+ALICE = {"who": "alice@host", "why": "upgrade", "now": BEGIN}
+
+
+def window(id_: str = "w", begin: int = BEGIN, end: int = END, **scope) -> MaintenanceWindow:
+    return MaintenanceWindow(id=id_, begin=begin, end=end, scope=Scope(**scope), who="a", why="")
+
+
+def deviation(**more) -> Deviation:
+    values = {
+        "kind": DeviationKind.QUEUES_CHANGED, "cluster": "c", "topic": "orders", "brokers": ("broker-a", "broker-b"),
+        "expected": "8/8 RW-", "actual": "", "name_servers": ("ns-1", "ns-2"), "of_name_servers": 3,
+        "since": BEGIN + 1, "to": None, **more,
+    }  # fmt: skip
+    return Deviation(**values)
+
+
+def incident(**more) -> FoundIncident:
+    values = {
+        "kind": IncidentKind.BROKER_AWAY, "cluster": "c", "subject": "broker-a", "from_ts": BEGIN + 1, "to_ts": None,
+        "cause": None, "peer": None, "brokers": 2, "broker_names": ["broker-a", "broker-b"], "topics": 3,
+        "first_topic": "orders", "name_servers": [], **more,
+    }  # fmt: skip
+    return FoundIncident(**values)
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_planned"),
+    [
+        ({"clusters": ("c",)}, True),
+        ({"clusters": ("d",)}, False),
+        ({"topics": ("orders",)}, True),
+        ({"topics": ("order",)}, False),
+        ({"brokers": ("broker-a",)}, False),
+        ({"brokers": ("broker-a", "broker-b")}, True),
+        ({"name_servers": ("ns-1",)}, False),
+        ({"name_servers": ("ns-1", "ns-2")}, True),
+        ({}, False),
+    ],
+)
+def test_a_window_covers_a_deviation_whose_every_broker_or_name_server_it_names(scope, is_planned):
+    assert planned_deviation(deviation(), [window(**scope)], END) == ("w" if is_planned else "")
+
+
+def test_several_windows_together_cover_several_brokers():
+    windows = [window("1", brokers=("broker-a",)), window("2", brokers=("broker-b",))]
+    assert planned_deviation(deviation(), windows, END) == "1, 2"
+    assert planned_incident(incident(), windows, END) == "1, 2"
+
+
+@pytest.mark.parametrize(
+    ("since", "to", "now", "is_planned"),
+    [
+        (BEGIN, None, END, True),
+        (BEGIN, None, END + 1, False),
+        (BEGIN, END, END + 1, True),
+        (BEGIN, END + 1, END + 2, False),
+        (BEGIN - EARLY_MS, None, END, True),
+        (BEGIN - EARLY_MS - 1, None, END, False),
+    ],
+)
+def test_what_begins_and_ends_in_a_window_is_planned(since, to, now, is_planned):
+    windows = [window(clusters=("c",))]
+    assert bool(planned_deviation(deviation(since=since, to=to), windows, now)) is is_planned
+    assert bool(planned_incident(incident(from_ts=since, to_ts=to), windows, now)) is is_planned
+
+
+@pytest.mark.parametrize(
+    ("more", "scope", "is_planned"),
+    [
+        ({}, {"brokers": ("broker-a",)}, False),
+        ({}, {"brokers": ("broker-a", "broker-b")}, True),
+        ({}, {"clusters": ("c",)}, True),
+        ({}, {"topics": ("orders",)}, False),
+        ({"kind": IncidentKind.TOPIC_DELETED, "subject": "orders", "topics": 1}, {"topics": ("orders",)}, True),
+        ({"kind": IncidentKind.TOPIC_DELETED, "subject": "orders", "topics": 2}, {"topics": ("orders",)}, False),
+        (
+            {"kind": IncidentKind.NAME_SERVER_DOWN, "subject": "ns-1", "cluster": None, "broker_names": []},
+            {"name_servers": ("ns-1",)}, True,
+        ),
+    ],
+)  # fmt: skip
+def test_a_window_covers_an_incident_that_is_about_nothing_else(more, scope, is_planned):
+    assert bool(planned_incident(incident(**more), [window(**scope)], END)) is is_planned
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> MaintenanceLog:
+    return MaintenanceLog(str(tmp_path / "expected.maintenance.jsonl"))
+
+
+def test_the_log_is_beside_the_expected_state():
+    assert log_beside("a/prod.east.toml") == "a/prod.east.maintenance.jsonl"
+
+
+def test_without_a_log_there_is_no_window(log: MaintenanceLog):
+    assert log.windows() == []
+    assert not Path(log.path).exists()
+
+
+def test_each_action_is_a_line_with_who_when_and_why(log: MaintenanceLog):
+    id_ = log.start(Scope(brokers=(HOSTILE,), topics=("t",)), BEGIN, END, **ALICE)
+    (found,) = log.windows()
+    assert found == MaintenanceWindow(
+        id=id_,
+        begin=BEGIN,
+        end=END,
+        scope=Scope(brokers=(HOSTILE,), topics=("t",)),
+        who="alice@host",
+        why="upgrade",
+    )
+    log.end(id_, who="bob@host", why="done", now=BEGIN + 5)
+    assert [each.end for each in log.windows()] == [BEGIN + 5]
+    lines = [json.loads(line) for line in Path(log.path).read_text().splitlines()]
+    assert [(each["action"], each["who"], each["at"], each["at_iso"], each["why"], each["window"]) for each in lines] == [
+        ("start", "alice@host", BEGIN, "1970-01-01T00:16:40.000Z", "upgrade", id_),
+        ("end", "bob@host", BEGIN + 5, "1970-01-01T00:16:40.005Z", "done", id_),
+    ]  # fmt: skip
+
+
+def test_an_end_after_the_end_changes_nothing(log: MaintenanceLog):
+    id_ = log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
+    log.end(id_, who="b", why="", now=END + 5)
+    log.end("other", who="b", why="", now=END)
+    assert [each.end for each in log.windows()] == [END]
+
+
+def test_lines_that_can_not_be_read_make_no_window_and_are_notes(log: MaintenanceLog):
+    log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
+    good = Path(log.path).read_text()
+    Path(log.path).write_text(f"{good}{{}}\n{'[' * 100_000}\n\n\xff{good[:20]}")
+    log.start(Scope(clusters=("d",)), BEGIN, END, **ALICE)
+    assert sorted(each.scope.clusters for each in log.windows()) == [("c",), ("d",)]
+    assert [note.partition(":")[2].split(" makes")[0] for note in log.notes] == [
+        " line 2",
+        " line 3",
+        " line 5",
+    ]
+
+
+def test_a_reason_is_cut(log: MaintenanceLog):
+    log.start(Scope(clusters=("c",)), BEGIN, END, who="a", why="x" * 10_000, now=BEGIN)
+    assert len(log.windows()[0].why) == 500
+
+
+def test_a_log_that_is_full_or_no_file_is_one_line(log: MaintenanceLog, tmp_path: Path):
+    Path(log.path).write_bytes(b"\n" * SMALL_FILE_BYTES)
+    with pytest.raises(ConfigError, match="is full: move it away, and start the windows again"):
+        log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
+    Path(log.path).unlink()
+    Path(log.path).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError):
+        log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
+    assert not (tmp_path / "elsewhere").exists()
+    Path(log.path).unlink()
+    Path(log.path).mkdir()
+    with pytest.raises(ConfigError):
+        log.windows()
