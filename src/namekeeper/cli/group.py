@@ -13,12 +13,16 @@ from namekeeper.common.near_names import did_you_mean
 __all__ = [
     "ACCESS_COMMANDS",
     "COMMANDS",
+    "EXPECT_COMMANDS",
     "JOURNAL_COMMANDS",
+    "MAINTENANCE_COMMANDS",
     "MESSAGES_COMMANDS",
     "PIPELINE_COMMANDS",
     "LazyGroup",
     "access",
+    "expect",
     "journal",
+    "maintenance",
     "messages",
     "namekeeper",
     "pipeline",
@@ -43,6 +47,8 @@ COMMANDS: Commands = {
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "sql": ("commands.sql:sql", "Ask a warehouse your own question, without Spark."),
     "incidents": ("commands.incidents:incidents_command", "What is wrong now, and what was lately."),
+    "expect": ("group:expect", "Compare what is there with what must be there."),
+    "maintenance": ("group:maintenance", "Windows in which deviations and incidents are planned."),
     "messages": ("group:messages", "Send messages when incidents open and close."),
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
@@ -70,6 +76,17 @@ JOURNAL_COMMANDS: Commands = {
     "replay": ("commands.journal_replay:replay", "Show the state at a time."),
     "ship": ("commands.journal_ship:ship", "Copy sealed segments to where Spark reads them."),
     "seal": ("commands.journal_keep:seal", "Seal what is written, so that it can be shipped."),
+}
+
+EXPECT_COMMANDS: Commands = {
+    "learn": ("commands.expect:learn_command", "Write what is there, as what must be there."),
+    "check": ("commands.expect:check", "Name every deviation."),
+}
+
+MAINTENANCE_COMMANDS: Commands = {
+    "start": ("commands.maintenance:start", "Start a window."),
+    "list": ("commands.maintenance:list_windows", "Show the windows."),
+    "end": ("commands.maintenance:end", "End windows now."),
 }
 
 MESSAGES_COMMANDS: Commands = {
@@ -139,6 +156,8 @@ def _folded(name: str) -> str:
 namekeeper = LazyGroup(COMMANDS, help="A RocketMQ name server that remembers.")
 access = LazyGroup(ACCESS_COMMANDS, help="Rules of who may do what; FILE is the file of `accessFile`.")
 journal = LazyGroup(JOURNAL_COMMANDS, help="Read the journal of a name server; DIR is its folder.")
+expect = LazyGroup(EXPECT_COMMANDS, help="What must be there: FILE says it, for people to review.")
+maintenance = LazyGroup(MAINTENANCE_COMMANDS, help="Windows in which deviations and incidents are planned.")
 messages = LazyGroup(MESSAGES_COMMANDS, help="Tell people about incidents; FILE names the receivers.")
 pipeline = LazyGroup(PIPELINE_COMMANDS, help="Turn the journals of name servers into tables with Spark.")
 click.version_option(__version__, message="namekeeper %(version)s")(namekeeper)

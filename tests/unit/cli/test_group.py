@@ -12,12 +12,16 @@ from namekeeper.cli import mqadmin
 from namekeeper.cli.group import (
     ACCESS_COMMANDS,
     COMMANDS,
+    EXPECT_COMMANDS,
     JOURNAL_COMMANDS,
+    MAINTENANCE_COMMANDS,
     MESSAGES_COMMANDS,
     PIPELINE_COMMANDS,
     LazyGroup,
     access,
+    expect,
     journal,
+    maintenance,
     messages,
     namekeeper,
     pipeline,
@@ -26,6 +30,8 @@ from namekeeper.cli.group import (
 GROUPS = [
     (namekeeper, COMMANDS),
     (access, ACCESS_COMMANDS),
+    (expect, EXPECT_COMMANDS),
+    (maintenance, MAINTENANCE_COMMANDS),
     (journal, JOURNAL_COMMANDS),
     (messages, MESSAGES_COMMANDS),
     (pipeline, PIPELINE_COMMANDS),
@@ -86,8 +92,8 @@ ROWS = {
 
 def test_the_page_of_exit_codes_has_every_command():
     inner = {
-        "access": ACCESS_COMMANDS, "journal": JOURNAL_COMMANDS, "messages": MESSAGES_COMMANDS,
-        "pipeline": PIPELINE_COMMANDS,
+        "access": ACCESS_COMMANDS, "expect": EXPECT_COMMANDS, "journal": JOURNAL_COMMANDS,
+        "maintenance": MAINTENANCE_COMMANDS, "messages": MESSAGES_COMMANDS, "pipeline": PIPELINE_COMMANDS,
     }  # fmt: skip
     every = {name for name in COMMANDS if name not in inner}
     every |= {f"{group} {name}" for group, commands in inner.items() for name in commands}
