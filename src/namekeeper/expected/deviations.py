@@ -148,11 +148,9 @@ class _NamesrvComparison:
         for name in cluster.brokers:
             yield from self._of_broker(cluster, name)
         yield from self._other_brokers(cluster)
-        for topic, rows in cluster.topics.items():
-            for name, queues in rows.items():
-                yield from self._of_topic(cluster, TopicKey(topic, name), queues)
+        yield from self._of_topics(cluster)
+        for topic in cluster.topics:
             yield from self._of_order(cluster, topic)
-        yield from self._other_topics(cluster)
 
     def is_settled(self, period: _DeviationPeriod) -> bool:
         """Whether a deviation lasted for longer than a change is on its way."""
@@ -230,6 +228,39 @@ class _NamesrvComparison:
                         what, key, (version.valid_from, _end(version.valid_to)), self._known
                     )
 
+    def _of_topics(self, cluster: ExpectedCluster) -> Iterator[_DeviationPeriod]:
+        there = 0
+        for key in self.history.keys(TopicKey):
+            if self._expected_names.get(key.broker_name) is not cluster:
+                continue
+            queues = cluster.topics.get(key.topic, {}).get(key.broker_name)
+            if queues is None:
+                yield from self._other_topic(cluster, key)
+                continue
+            there += 1
+            if not self._was_always_so(key, queues):
+                yield from self._of_topic(cluster, key, queues)
+        if there < sum(map(len, cluster.topics.values())):
+            yield from self._of_new_topics(cluster)
+
+    def _of_new_topics(self, cluster: ExpectedCluster) -> Iterator[_DeviationPeriod]:
+        """Topics that were never there."""
+        for topic, rows in cluster.topics.items():
+            for name, queues in rows.items():
+                key = TopicKey(topic, name)
+                if not self.history.versions(key):
+                    yield from self._of_topic(cluster, key, queues)
+
+    def _was_always_so(self, key: TopicKey, queues: ExpectedQueues) -> bool:
+        """Whether a topic was as expected whenever its broker was there: the usual case, and quick."""
+        versions, present = self.history.versions(key), self._when_present(key.broker_name)
+        return len(versions) == len(present) and all(
+            _difference(queues, version.row) is None
+            and version.valid_from <= since
+            and _end(version.valid_to) >= to
+            for version, (since, to) in zip(versions, present, strict=True)
+        )
+
     def _of_topic(
         self, cluster: ExpectedCluster, key: TopicKey, queues: ExpectedQueues
     ) -> Iterator[_DeviationPeriod]:
@@ -256,20 +287,18 @@ class _NamesrvComparison:
         if last < _FOREVER:
             yield from missing((last, _FOREVER))
 
-    def _other_topics(self, cluster: ExpectedCluster) -> Iterator[_DeviationPeriod]:
-        if cluster.allow_other_topics:
+    def _other_topic(self, cluster: ExpectedCluster, key: TopicKey) -> Iterator[_DeviationPeriod]:
+        if cluster.allow_other_topics or (
+            key.topic not in cluster.topics and cluster.is_system_topic(key.topic)
+        ):
             return
-        for key in self.history.keys(TopicKey):
-            name = key.broker_name
-            if self._expected_names.get(name) is not cluster or name in cluster.topics.get(key.topic, ()):
-                continue
-            if key.topic not in cluster.topics and cluster.is_system_topic(key.topic):
-                continue
-            for version in self.history.versions(key):
-                text = ExpectedQueues.of(version.row).text
-                what = _DeviationValue(DeviationKind.TOPIC_UNEXPECTED, cluster, key.topic, name, "", text)
-                span = version.valid_from, _end(version.valid_to)
-                yield from self._within(what, key, span, self._when_present(name))
+        for version in self.history.versions(key):
+            text = ExpectedQueues.of(version.row).text
+            what = _DeviationValue(
+                DeviationKind.TOPIC_UNEXPECTED, cluster, key.topic, key.broker_name, "", text
+            )
+            span = version.valid_from, _end(version.valid_to)
+            yield from self._within(what, key, span, self._when_present(key.broker_name))
 
     def _of_order(self, cluster: ExpectedCluster, topic: str) -> Iterator[_DeviationPeriod]:
         key = KvKey(ORDER_TOPIC_CONFIG, topic)

@@ -1,10 +1,16 @@
 """Deviations from an expected state: all seeded ones are named, and none is invented."""
 
+from dataclasses import replace
+
 import pytest
 from msgspec import structs
 
 from namekeeper.answers.incidents.deviation import DeviationKind, deviation_text
-from namekeeper.expected.deviations import deviations
+from namekeeper.expected.deviations import Deviations, deviations
+from namekeeper.expected.state import ExpectedQueues, learn
+from tests.support.history.observed import BEGIN, BROKER, FIRST, MINUTE, SECOND, observed
+from tests.support.journal.history import history_of
+from tests.support.pipeline.law import read
 from tests.unit.expected.seeds import (
     MASTER_A,
     MASTER_B,
@@ -17,6 +23,8 @@ from tests.unit.expected.seeds import (
     learned,
     reregisters,
 )
+
+FOUR = ExpectedQueues(4, 4, 6)
 
 
 def texts(found) -> list[str]:
@@ -177,3 +185,73 @@ def test_many_deviations_at_once_are_all_named():
         SEEDS[name][0](stories)
     wanted = [text for name in names for text in SEEDS[name][1]]
     assert sorted(texts(check(expected, stories))) == sorted(wanted)
+
+
+def test_what_was_never_there_deviates():
+    stories = fleet()
+    expected = learned(stories)
+    (cluster,) = expected.clusters
+    queues = ExpectedQueues(8, 8, 6)
+    edited = structs.replace(
+        cluster,
+        brokers={**cluster.brokers, "broker-z": frozenset({0})},
+        topics={
+            **cluster.topics,
+            "never": {"broker-a": queues},
+            "payments": {"broker-a": FOUR, "broker-b": FOUR},
+        },
+        orders={},
+    )
+    found = check(structs.replace(expected, clusters=(edited,)), stories)
+    assert texts(found) == [
+        "broker broker-z is missing: expected with id 0",
+        "topic never on broker-a is missing: expected 8/8 RW-",
+        "topic payments on broker-a is missing: expected 4/4 RW-",
+        "order configuration of topic payments is broker-b:4 instead of none",
+    ]
+    assert not any(each.is_since_known for each in found.present)
+
+
+def test_a_topic_that_comes_a_while_after_its_broker_deviated_meanwhile():
+    stories = fleet()
+    expected = learned(stories)
+    for story in stories:
+        gone = story.connection_breaks(MASTER_B)
+        payments = story.brokers[MASTER_B].topics.pop("payments")
+        story.deleted("payments")
+        reregisters(story, MASTER_B)
+        back = story.now
+        story.later(60_000)
+        reregisters(story, MASTER_B, "payments", payments)
+        whole = story.now
+    broker, topic = check(expected, stories, settled_ms=0).found
+    assert (broker.kind, broker.since, broker.to) == (DeviationKind.BROKER_MISSING, gone, back)
+    assert (topic.kind, topic.since, topic.to) == (DeviationKind.TOPIC_MISSING, back, whole)
+
+
+def lost_at_second(then: int) -> Deviations:
+    """Observed: the broker goes at the second name server, within a window of 6 seconds; the state then."""
+    written, servers = observed(FIRST, SECOND)
+    other = replace(BROKER, name="b1", addr="10.0.0.2:10911", topics={})
+    for server in servers:
+        server.come(0, 0)
+        server.come(1_000, 0, other)
+    servers[1].go(10 * MINUTE, 6_000)
+    for server in servers:
+        server.end(30 * MINUTE)
+    every = [history_of(namesrv, list(read(records))) for namesrv, records in written.records.items()]
+    at = BEGIN + 10 * MINUTE + then
+    return deviations(learn(every, BEGIN + 5 * MINUTE).state, every, {each.namesrv: at for each in every})
+
+
+@pytest.mark.parametrize(("then", "count", "unsettled"), [(-1, 0, 0), (4_999, 0, 1), (5_000, 1, 0)])
+def test_at_an_observed_name_server_a_deviation_counts_after_a_while(then, count, unsettled):
+    found = lost_at_second(then)
+    assert (len(found.found), found.unsettled) == (count, unsettled)
+
+
+def test_the_start_of_a_deviation_has_the_window_of_the_change():
+    (found,) = lost_at_second(20_000).found
+    assert (found.kind, found.since, found.window_ms) == (
+        DeviationKind.BROKER_MISSING, BEGIN + 10 * MINUTE, 6_000,
+    )  # fmt: skip

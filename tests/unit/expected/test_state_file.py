@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from namekeeper.errors import ConfigError
 from namekeeper.expected.state import ExpectedCluster, ExpectedQueues, ExpectedState
@@ -80,6 +82,21 @@ def test_a_hostile_name_stays_data(name):
     text = expected_text(state)
     assert parse_expected(text, source="f") == state
     assert all(each.isprintable() for each in text.split("\n"))
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
+    st.integers(0, 2**63 - 1),
+    st.integers(0, 1_000),
+)
+def test_any_name_and_number_reads_as_it_was_written(name, count, perm):
+    queues = ExpectedQueues(count, count, perm)
+    cluster = ExpectedCluster(
+        name=name, name_servers=(name,), brokers={name: frozenset({count}), "b": frozenset({0})},
+        topics={name: {name: queues}, f"{name}-": {name: queues, "b": ExpectedQueues(1, 2, 6)}}, orders={name: name},
+    )  # fmt: skip
+    state = ExpectedState(0, (cluster,))
+    assert parse_expected(expected_text(state), source="f") == state
 
 
 def test_a_name_that_toml_can_not_hold_is_refused():
