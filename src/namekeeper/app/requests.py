@@ -23,6 +23,7 @@ from namekeeper.processor.routing import refuse_lookup, remember_answer
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.scheduler import Scheduler
+from namekeeper.route.build_order import QueuedChange
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.channel import Channel
@@ -55,10 +56,14 @@ FIELD_CHARACTERS_KEPT = 1_024
 """Characters of such a field; a longer field is dropped."""
 
 
+LEFT_LIMIT = 1_000
+"""Changes that wait for a busy broker name although their connection has closed."""
+
+
 class _AskedChange:
     """A change that a request asked for, until it is made."""
 
-    __slots__ = ("body_bytes", "channel", "connection", "deferred", "request", "user")
+    __slots__ = ("body_bytes", "channel", "connection", "deferred", "queued", "request", "user")
 
     def __init__(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
         self.deferred = deferred
@@ -68,6 +73,8 @@ class _AskedChange:
         """The receiver of the answer; None once it is closed."""
         self.channel = connection.channel
         self.user = connection.channel.user
+        self.queued: QueuedChange | None = None
+        """Place in the queue of changes while it waits there; each refers to the other."""
 
     def leave(self) -> None:
         """Keep little of the request, because its connection has closed and thousands may do the same."""
@@ -112,6 +119,8 @@ class Requests:
         self._is_advancing = False
         self._asked: dict[Channel, set[_AskedChange]] = {}
         """Channel -> the changes that it waits for."""
+        self._left: dict[_AskedChange, None] = {}
+        """Changes whose connection has closed, in the order of these closings."""
         self._series: deque[Iterator[TableChange[Any]]] = deque()
         self._lists = ListAnswers(scheduler)
         self._wide_routes = ListAnswers(scheduler)  # apart: a lookup does not wait behind lists
@@ -283,14 +292,30 @@ class Requests:
         return bool(self._series)
 
     def leave(self, channel: Channel) -> None:
-        """Give up the bodies of requests that wait, because their connection has closed."""
+        """Give up the bodies of requests that wait, because their connection has closed.
+
+        The changes are made nevertheless, as if the connection had closed after the answer. But if there are
+        too many, the oldest of them are not made: nobody waits for them, and a busy name may have any number.
+        """
         for asked in self._asked.pop(channel, ()):
             asked.leave()
+            self._left[asked] = None
+        while len(self._left) > LEFT_LIMIT:
+            self._give_up(next(iter(self._left)))
+
+    def _give_up(self, left: _AskedChange) -> None:
+        """Make a change not that waits for its broker names; one that has started ends as usual."""
+        del self._left[left]
+        queued, left.queued = left.queued, None
+        if queued is not None and self._queue.drop(queued):
+            self._count_result(left.request.code, ResponseCode.SYSTEM_BUSY)
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
         asked = _AskedChange(deferred, request, connection)
         self._asked.setdefault(asked.channel, set()).add(asked)
-        self._queue.submit(deferred.change, partial(self._finish, asked), now=self._clock.now())
+        queued = self._queue.submit(deferred.change, partial(self._finish, asked), now=self._clock.now())
+        if queued.is_waiting:
+            asked.queued = queued
         self._go_on()
 
     def _finish(self, asked: _AskedChange, _: TableChange[Any], applied: Applied[Any] | Exception) -> None:
@@ -316,6 +341,8 @@ class Requests:
             asked.connection.respond_failure(asked.request, error)
 
     def _forget(self, asked: _AskedChange) -> None:
+        asked.queued = None
+        self._left.pop(asked, None)
         waiting = self._asked.get(asked.channel)
         if waiting is not None:
             waiting.discard(asked)

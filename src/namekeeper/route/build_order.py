@@ -28,7 +28,7 @@ Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
 class QueuedChange:
     """A change on its way through the three steps."""
 
-    __slots__ = ("build", "change", "clean_up", "done", "is_over", "names", "slices_run")
+    __slots__ = ("build", "change", "clean_up", "done", "is_over", "is_waiting", "names", "slices_run")
 
     def __init__(self, change: TableChange[Any], done: Done, names: Collection[str]) -> None:
         self.change = change
@@ -39,6 +39,8 @@ class QueuedChange:
         self.clean_up: Iterator[None] | None = None
         """The slices of the clean-up; None before the commit."""
         self.is_over = False
+        self.is_waiting = False
+        """Whether it waits in line for its broker names, and was not dropped."""
         self.slices_run = 0
         """Slices of the build and of the clean-up so far, without the first."""
 

@@ -20,6 +20,8 @@ from namekeeper.route.tables import RouteTables
 __all__ = ["ChangeQueue"]
 
 _END = object()
+DROPPED_KEPT = 64
+"""Changes that were dropped stay in line up to this number, or up to as many as the others."""
 
 
 def _always() -> bool:
@@ -40,22 +42,40 @@ class ChangeQueue:
         """Broker names of all builds under way and of all changes that wait."""
         self._held_by_sorted: set[str] = set()
         """Broker names of these builds and changes without the unsorted changes, while there are any."""
+        self._dropped = 0
+        """Dropped changes that are still in line."""
 
     def __len__(self) -> int:
-        return len(self._builds) + len(self._waiting) + len(self._unsorted)
+        return len(self._builds) + len(self._waiting) + len(self._unsorted) - self._dropped
 
     @property
     def is_busy(self) -> bool:
         """Whether `turn` must be called."""
         return bool(self._builds or self._waiting or self._unsorted)
 
-    def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
-        """Make the change now or after earlier ones; call `done` once, perhaps before this method returns."""
+    def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> QueuedChange:
+        """Make the change now or after earlier ones; call `done` once, perhaps before this method returns.
+
+        The result is for `drop`.
+        """
         entry = QueuedChange(change, done, change.touches(self._tables))
         if self._held and not self._held.isdisjoint(entry.names):
             self._wait(entry, self._unsorted or self._waiting)
         else:
             self._start(entry, now)
+        return entry
+
+    def drop(self, entry: QueuedChange) -> bool:
+        """Take a change out, without a call of `done`, if it waits for its names; return whether it did."""
+        if not entry.is_waiting:
+            return False
+        entry.is_waiting = False
+        self._dropped += 1
+        if self._dropped > DROPPED_KEPT and self._dropped * 2 > len(self._waiting) + len(self._unsorted):
+            self._waiting = deque(each for each in self._waiting if each.is_waiting)
+            self._unsorted = deque(each for each in self._unsorted if each.is_waiting)
+            self._dropped = 0
+        return True
 
     def turn(self, now: Now, has_time: Callable[[], bool] = _always) -> None:
         """Run one slice of a build; after its last slice, start the changes that waited for it.
@@ -72,6 +92,7 @@ class ChangeQueue:
                 self._release(build, now, has_time)
 
     def _start(self, entry: QueuedChange, now: Now) -> None:
+        entry.is_waiting = False
         try:
             self._advance(entry, now)
         finally:
@@ -117,6 +138,9 @@ class ChangeQueue:
             self._held_by_sorted = {name for build in self._builds for name in build.names}
         while self._unsorted:
             entry = self._unsorted.popleft()
+            if not entry.is_waiting:
+                self._dropped -= 1
+                continue
             entry.names = entry.change.touches(self._tables)
             if self._held_by_sorted.isdisjoint(entry.names):
                 self._start(entry, now)
@@ -128,6 +152,7 @@ class ChangeQueue:
             self._held = set(self._held_by_sorted)
 
     def _wait(self, entry: QueuedChange, queue: deque[QueuedChange]) -> None:
+        entry.is_waiting = True
         queue.append(entry)
         if queue is self._waiting:
             self._reserve(entry.names)

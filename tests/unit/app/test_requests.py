@@ -266,6 +266,36 @@ async def test_a_request_that_waits_is_given_up_when_its_connection_closes(parts
     assert "A" not in parts.state.tables.topics_of("broker-a")
 
 
+async def test_of_changes_that_nobody_waits_for_any_more_the_newest_are_made(parts, monkeypatch):
+    """Any number of connections sent 205 for a busy name and left: each change stayed until the name was free."""
+    monkeypatch.setattr(module, "LEFT_LIMIT", 3)
+    holder = parts.connect()
+    holder.deliver(register_frame(topics=20_000))
+    parts.connect().deliver(frame(205, brokerName="broker-a"))  # stays
+    for _ in range(300):
+        left = parts.connect()
+        left.deliver(frame(205, brokerName="broker-a"))
+        left.connection.abort()
+        parts.requests.leave(left.channel)
+    assert parts.requests.waiting == 5  # the build, the one that stays, and three
+    parts.run_turns()
+    assert not parts.requests.waiting
+    assert parts.results(205) == {0: 4, 2: 297}
+    assert (parts.requests._left, parts.requests._asked) == ({}, {})
+    assert holder.answers[0].code == 0
+
+
+async def test_a_change_whose_connection_has_closed_is_made(parts):
+    holder = parts.connect()
+    holder.deliver(register_frame(topics=20_000))
+    left = parts.connect()
+    left.deliver(frame(205, brokerName="broker-a"))
+    left.connection.abort()
+    parts.requests.leave(left.channel)
+    parts.run_turns()
+    assert {row.effective.perm for row in parts.state.tables.topics_of("broker-a").values()} == {4}
+
+
 async def test_a_change_that_nobody_asked_for_tells_its_result(parts):
     broker = await registered(parts)
     (live,) = parts.state.tables.broker_live_table

@@ -5,7 +5,7 @@ import pytest
 from namekeeper.errors import RequestError
 from namekeeper.route.build_order import SHORT_SLICES
 from namekeeper.route.change import Applied
-from namekeeper.route.change_queue import ChangeQueue
+from namekeeper.route.change_queue import DROPPED_KEPT, ChangeQueue
 from namekeeper.route.events import Cause
 from namekeeper.route.tables import RouteTables
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
@@ -53,7 +53,7 @@ class Lanes:
         self.queue = ChangeQueue(RouteTables())
 
     def submit(self, title, *names, **more):
-        self.queue.submit(Step(self.log, title, *names, **more), self._over, now=at(0))
+        return self.queue.submit(Step(self.log, title, *names, **more), self._over, now=at(0))
 
     def _over(self, change, outcome):
         self.done.append(change.title if isinstance(outcome, Applied) else f"{change.title} failed")
@@ -391,3 +391,41 @@ def test_a_change_of_a_lane_that_a_build_took_meanwhile_waits_for_it(lanes):
     while lanes.queue.is_busy:
         lanes.queue.turn(at(0), never)
     assert lanes.done == ["A", "B", "C", "D"]
+
+
+def test_a_change_that_waits_is_dropped_and_the_others_keep_their_order(lanes):
+    lanes.submit("b", "a", slices=2)
+    waiting = [lanes.submit(f"w{number}", "a") for number in range(4)]
+    assert [lanes.queue.drop(waiting[number]) for number in (1, 3)] == [True, True]
+    assert len(lanes.queue) == 3
+    assert not lanes.queue.drop(waiting[1])
+    lanes.turn(3)
+    assert (lanes.done, lanes.queue.is_busy, len(lanes.queue)) == (["b", "w0", "w2"], False, 0)
+
+
+def test_a_change_that_has_started_or_is_over_is_not_dropped(lanes):
+    over, started = lanes.submit("x", "b"), lanes.submit("b", "a", slices=2)
+    assert [lanes.queue.drop(each) for each in (over, started)] == [False, False]
+    lanes.turn(2)
+    assert lanes.done == ["x", "b"]
+
+
+def test_dropped_changes_do_not_stay_in_line(lanes):
+    lanes.submit("b", "a", slices=2)
+    kept = lanes.submit("kept", "a")
+    for number in range(10 * DROPPED_KEPT):
+        lanes.queue.drop(lanes.submit(f"w{number}", "a"))
+        assert len(lanes.queue._waiting) <= DROPPED_KEPT + 2
+    assert (len(lanes.queue), kept.is_waiting) == (2, True)
+    lanes.turn(3)
+    assert lanes.done == ["b", "kept"]
+
+
+def test_a_change_is_dropped_while_the_line_is_sorted(lanes):
+    lanes.submit("b", "a", slices=1)
+    waiting = [lanes.submit(f"w{number}", "a") for number in range(3)]
+    lanes.queue.turn(at(1), lambda: False)  # the build ends, and one change starts
+    assert lanes.done == ["b", "w0"]
+    assert lanes.queue.drop(waiting[1])
+    lanes.turn(2)
+    assert (lanes.done, lanes.queue.is_busy, len(lanes.queue)) == (["b", "w0", "w2"], False, 0)
