@@ -46,6 +46,22 @@ CROWD_MUTANTS = (
         ("remoting/test_scheduler.py",),
     ),
     Mutant(
+        "changes-of-who-left-have-no-limit",
+        "app/requests.py",
+        "        while len(self._left) > LEFT_LIMIT:\n            self._give_up(next(iter(self._left)))\n",
+        "",
+        "of changes that nobody waits for any more, the newest are made",
+        ("app/test_requests.py",),
+    ),
+    Mutant(
+        "dropped-changes-stay-in-line",
+        "route/change_queue.py",
+        "        if self._dropped > DROPPED_KEPT and",
+        "        if False and",
+        "changes that were dropped do not stay in line",
+        ("route/test_change_queue.py",),
+    ),
+    Mutant(
         "long-misses-wait-with-short-ones",
         "remoting/scheduler.py",
         "(self._long_misses if is_long else self._misses).add(peer, serve)",

@@ -21,9 +21,13 @@ from namekeeper.pipeline.table import Column, Table
 
 __all__ = ["DuckTables", "FoundRows"]
 
+MEMORY_BYTES = 2 << 30
+"""Memory of DuckDB; by default it takes four fifths of the machine's. A query that needs more works on the
+disk, or ends with an error."""
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Spark's order.
     "default_null_order": "nulls_first_on_asc_last_on_desc",
+    "memory_limit": f"{MEMORY_BYTES >> 20}MiB",
     "autoinstall_known_extensions": "false",
     "temp_directory": os.path.join(tempfile.gettempdir(), f"namekeeper-{os.getpid()}"),  # noqa: PTH118
 }

@@ -8,8 +8,9 @@ import pytest
 from pyarrow.fs import LocalFileSystem
 
 from namekeeper.pipeline.answers import daily
+from namekeeper.pipeline.answers import duck_tables as module
 from namekeeper.pipeline.answers.duck_tables import DuckTables
-from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.errors import QueryError, WarehouseError
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.gold.tables import GOLD
@@ -105,3 +106,23 @@ def test_nulls_are_where_spark_puts_them(warehouse: FileWarehouse):
     assert None in found
     buckets = [row["bucket"] for row in daily.unknown_topics(warehouse.tables).rows]
     assert None in buckets
+
+
+def select(folder: Path, sql: str) -> list[tuple[object, ...]]:
+    manifest = manifest_of(folder, {**ROW, "unknown_ms": 0})
+    return list(DuckTables(ParquetReader(open_folder(str(folder)), manifest)).select(sql, {}))
+
+
+def test_duckdb_has_a_limit_of_memory_of_its_own(tmp_path: Path):
+    ((limit,),) = select(tmp_path, "SELECT current_setting('memory_limit')")
+    assert limit == f"{module.MEMORY_BYTES / 2**30:.1f} GiB"
+
+
+def test_a_query_that_needs_more_works_on_the_disk_or_ends_with_an_error(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(module._SETTINGS, "memory_limit", "50MiB")
+    sorted_rows = "SELECT hash(i) AS h, repeat('x', 100) AS x FROM range(1000000) AS t(i) ORDER BY h"
+    assert select(tmp_path, f"SELECT count(*), max(h) > min(h) FROM ({sorted_rows} LIMIT 900000)") == [
+        (900_000, True)
+    ]
+    with pytest.raises(QueryError, match=r"(?i)memory"):
+        select(tmp_path, "SELECT length(string_agg(repeat('x', 1000), '')) FROM range(1000000)")
