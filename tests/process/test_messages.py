@@ -171,3 +171,51 @@ def test_a_second_process_ends_with_one_line(tmp_path: Path) -> None:
         assert second.stderr == (
             f"namekeeper: {tmp_path}/outbox is in use by process {process.pid}: stop it, or name another outbox\n"
         )
+
+
+def asked(world: World, *words: str) -> str:
+    """What a command prints."""
+    expect = ["--expect", str(world.folder / "expected.toml")]
+    done = subprocess.run(
+        [*NAMEKEEPER, *words, *expect], env=world.environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_a_deviation_is_sent_once_its_maintenance_window_is_over(tmp_path: Path) -> None:
+    file, outbox = tmp_path / "expected.toml", tmp_path / "outbox" / "outbox.json"
+    with world_in(tmp_path) as world, holding(world.server.address, REGISTERS):
+        journal = ["--journal", str(tmp_path / "journal")]
+
+        def has_learned() -> bool:
+            asked(world, "expect", "learn", "--force", *journal)
+            return '"orders"' in file.read_text()
+
+        eventually(has_learned, within=WITHIN, what="the broker in the journal")
+        assert "nothing deviates" in asked(world, "expect", "check", *journal)
+        lines = file.read_text().replace(
+            '"orders"', '"payments" = { read = 1, write = 1, perm = "RW-" }\n"orders"'
+        )
+        file.write_text(lines)
+        words = ("--from", "1 hour ago", "--for", "2h", "--topic", "payments")
+        window = asked(world, "maintenance", "start", *words).partition(":")[0]
+        eventually(
+            lambda: f"planned: window {window}" in asked(world, "expect", "check", *journal),
+            within=WITHIN,
+            what="a deviation that is settled",
+        )
+        (tmp_path / "messages.toml").write_text(f'expect = "expected.toml"\n{FILE}')
+        with world.sending() as process:
+            process.await_line("following .*; 1 receiver", within=WITHIN)
+            eventually(
+                lambda: outbox.exists() and f'"planned":"{window}"' in outbox.read_text(),
+                within=WITHIN,
+                what="the deviation in the outbox",
+            )
+            assert world.hook.events == []
+            asked(world, "maintenance", "end", window)
+            world.gets(1)
+        (event,) = world.hook.documents[0]["events"]
+        assert (event["event"], event["severity"]) == ("opened", "warning")
+        assert event["facts"]["deviation"] == "topic_missing"
+        jsonschema.validate(world.hook.documents[0], json.loads(schema()))

@@ -8,9 +8,12 @@ from msgspec import structs
 from namekeeper.answers.incidents.deviation import DeviationKind, deviation_text
 from namekeeper.expected.deviations import Deviations, deviations
 from namekeeper.expected.state import ExpectedQueues, learn
+from namekeeper.history.history import History
 from tests.support.history.observed import BEGIN, BROKER, FIRST, MINUTE, SECOND, observed
-from tests.support.journal.history import history_of
-from tests.support.pipeline.law import read
+from tests.unit.answers.story import Story
+from tests.unit.drift.fleet import align_ends
+from tests.unit.drift.test_windows import histories as observed_histories
+from tests.unit.drift.test_windows import observing
 from tests.unit.expected.seeds import (
     MASTER_A,
     MASTER_B,
@@ -75,6 +78,19 @@ def test_what_is_as_expected_again_is_over():
     back = stories[0].now
     (found,) = check(expected, stories).found
     assert (found.kind, found.since, found.to) == (DeviationKind.MEMBER_MISSING, gone, back)
+
+
+def test_two_that_are_over_are_two_although_they_are_equal():
+    stories = fleet()
+    expected = learned(stories)
+    for _ in range(2):
+        for story in stories:
+            story.connection_breaks(SLAVE_A)
+            story.later(100_000)
+            reregisters(story, SLAVE_A)
+            story.later(100_000)
+    found = check(expected, stories).found
+    assert [(each.kind, len(each.name_servers)) for each in found] == [(DeviationKind.MEMBER_MISSING, 3)] * 2
 
 
 def test_a_change_on_its_way_is_counted_and_not_named():
@@ -197,6 +213,7 @@ def test_what_was_never_there_deviates():
         brokers={**cluster.brokers, "broker-z": frozenset({0})},
         topics={
             **cluster.topics,
+            "more": {"broker-a": queues, "broker-b": FOUR},
             "never": {"broker-a": queues},
             "payments": {"broker-a": FOUR, "broker-b": FOUR},
         },
@@ -207,6 +224,7 @@ def test_what_was_never_there_deviates():
         "broker broker-z is missing: expected with id 0",
         "topic never on broker-a is missing: expected 8/8 RW-",
         "topic payments on broker-a is missing: expected 4/4 RW-",
+        "topic more on broker-a has 4/4 RW- instead of 8/8 RW-",
         "order configuration of topic payments is broker-b:4 instead of none",
     ]
     assert not any(each.is_since_known for each in found.present)
@@ -229,8 +247,8 @@ def test_a_topic_that_comes_a_while_after_its_broker_deviated_meanwhile():
     assert (topic.kind, topic.since, topic.to) == (DeviationKind.TOPIC_MISSING, back, whole)
 
 
-def lost_at_second(then: int) -> Deviations:
-    """Observed: the broker goes at the second name server, within a window of 6 seconds; the state then."""
+def observed_loss() -> list[History]:
+    """Two observed name servers; a broker goes at the second one, within a window of 6 seconds."""
     written, servers = observed(FIRST, SECOND)
     other = replace(BROKER, name="b1", addr="10.0.0.2:10911", topics={})
     for server in servers:
@@ -239,12 +257,20 @@ def lost_at_second(then: int) -> Deviations:
     servers[1].go(10 * MINUTE, 6_000)
     for server in servers:
         server.end(30 * MINUTE)
-    every = [history_of(namesrv, list(read(records))) for namesrv, records in written.records.items()]
+    return observed_histories(observing(written))
+
+
+def lost_at_second(then: int, **orders: str) -> Deviations:
+    """The state so long after the loss."""
+    every = observed_loss()
     at = BEGIN + 10 * MINUTE + then
-    return deviations(learn(every, BEGIN + 5 * MINUTE).state, every, {each.namesrv: at for each in every})
+    expected = learn(every, BEGIN + 5 * MINUTE).state
+    clusters = tuple(structs.replace(each, orders=orders) for each in expected.clusters)
+    expected = structs.replace(expected, clusters=clusters)
+    return deviations(expected, every, {each.namesrv: at for each in every})
 
 
-@pytest.mark.parametrize(("then", "count", "unsettled"), [(-1, 0, 0), (4_999, 0, 1), (5_000, 1, 0)])
+@pytest.mark.parametrize(("then", "count", "unsettled"), [(-1, 0, 0), (5_999, 0, 1), (6_000, 1, 0)])
 def test_at_an_observed_name_server_a_deviation_counts_after_a_while(then, count, unsettled):
     found = lost_at_second(then)
     assert (len(found.found), found.unsettled) == (count, unsettled)
@@ -255,3 +281,20 @@ def test_the_start_of_a_deviation_has_the_window_of_the_change():
     assert (found.kind, found.since, found.window_ms) == (
         DeviationKind.BROKER_MISSING, BEGIN + 10 * MINUTE, 6_000,
     )  # fmt: skip
+
+
+def test_order_configurations_of_an_observed_name_server_without_entries_are_not_known():
+    (topic, *_) = BROKER.topics
+    assert list(lost_at_second(-1, **{topic: "b0:4"}).found) == []
+
+
+def test_equal_deviations_of_two_clusters_of_one_name_are_two():
+    stories = [fleet(1)[0], Story("other")]
+    stories[1].registers("broker-b", "10.8.8.8:10911", ("orders", "payments"))
+    align_ends(stories, SETTLED_MS)
+    expected = learned(stories)
+    stories[0].connection_breaks(MASTER_B)
+    stories[1].connection_breaks("10.8.8.8:10911")
+    assert [(each.brokers, each.name_servers) for each in check(expected, stories).present] == [
+        (("broker-b",), ("ns-1",)), (("broker-b",), ("other",)),
+    ]  # fmt: skip
