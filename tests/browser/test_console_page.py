@@ -22,8 +22,9 @@ T = TypeVar("T")
 IS_AT = "at => new URLSearchParams(location.search).get('at') === new Date(at).toISOString()"
 ASKED = "performance.getEntriesByType('resource').some((each) => each.name.includes('/api/topics'))"
 QUEUES = "main section.route-of"
+INCIDENT = "/?view=incident&id=none&began=2023-11-14T22:13:20.000Z"
 VIEWS = (
-    "/", "/?view=drift", "/?view=changes", "/?view=audit", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
+    "/", INCIDENT, "/?view=drift", "/?view=changes", "/?view=audit", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
     "/?view=broker&name=broker-b", "/?view=search&q=b",
 )  # fmt: skip
 
@@ -84,6 +85,24 @@ def test_it_begins_with_what_is_wrong_now_and_was_lately(browser: Any, site: Any
     with opened_page(browser, f"{site[0]}/?at=2023-11-14T22:20:00.000Z") as page:
         settled(page)
         assert page.locator("#incidents").count() == 0
+
+
+def test_the_link_of_a_message_leads_to_its_incident(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        page.locator("table[aria-label='Wrong now'] tbody tr").filter(has_text="broker-b away").locator(
+            "a"
+        ).first.click()
+        settled(page)
+        assert "view=incident&id=" in page.url
+        (row,) = page.locator("table[aria-label=Incident] tbody tr").all()
+        assert "broker-b away" in row.inner_text()
+        page.get_by_text("What happened around its start").click()
+        settled(page)
+        assert "view=changes" in page.url
+    with opened_page(browser, f"{site[0]}{INCIDENT}") as page:
+        settled(page)
+        assert "No incident of that time is known here" in page.locator("main").inner_text()
 
 
 def test_clusters_with_equal_names_are_shown_side_by_side(browser: Any, tmp_path: Path):

@@ -16,6 +16,7 @@ import pytest
 from namekeeper.cli.commands.observe import STATUS_FILE
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
+from tests.support.server.webhook import WebhookServer
 from tests.support.system.processes import Process, eventually
 from tests.unit.app.parts import registration
 
@@ -225,6 +226,36 @@ def fetched(url: str) -> str:
     with urllib.request.urlopen(url, timeout=WITHIN) as answer:
         text: str = answer.read().decode()
         return text
+
+
+def test_one_process_records_and_sends_what_it_records(tmp_path: Path) -> None:
+    registers = encode_command(registration(("T",)))
+    (tmp_path / "messages.toml").write_text(
+        'outbox = "outbox"\npage = "http://page.example/"\n[receivers.ops]\ntype = "webhook"\n'
+        'url_file = "url"\ngrace = "0s"\n'
+    )
+    with WebhookServer() as hook, NameServerProcess(tmp_path / "server").started() as live:
+        (tmp_path / "url").write_text(hook.url("/ops"))
+        words = ("--messages", str(tmp_path / "messages.toml"))
+        broker = contextlib.ExitStack()
+        broker.enter_context(holding(live.address, registers))
+        with broker, observing(tmp_path, live.address, *words) as observer:
+            page = page_of(observer)
+            observer.await_line(r"observed: 1 broker, 1 topic", within=WITHIN)
+            broker.close()
+            eventually(lambda: hook.events, within=WITHIN, what="a message")
+            ((event, *_),) = (document["events"] for document in hook.documents)
+            assert event["facts"]["what"] == "broker-a away"
+            view, _, query = event["link"].partition("?view=incident&")
+            assert view == "http://page.example/"
+            found = json.loads(fetched(f"{page}/api/incident?{query}"))
+            assert (found["is_exact"], found["rows"][0]["what"]) == (True, "broker-a away")
+            metrics = fetched(f"{page}/metrics")
+            assert 'namekeeper_incidents_open{cluster="",kind="broker_away"} 1.0' in metrics
+            observer.await_line("ops: sent: .critical. broker-a away", within=WITHIN)
+            assert 'namekeeper_messages_sent_total{receiver="ops"} 1.0' in fetched(f"{page}/metrics")
+            observer.terminate()
+            assert observer.wait(within=20) == 0
 
 
 def shown_by(page: str) -> set[str]:

@@ -1,30 +1,36 @@
 """One process beside name servers: it reads their histories, serves the page, and sends messages.
 
-`namekeeper observe` and `namekeeper console` are this, each with some of the parts.
+`namekeeper observe`, `console` and `messages run` are this, each with some of the parts.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 from prometheus_client.registry import Collector
 
+from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
 from namekeeper.app.access_files import AccessFiles
+from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_list
 from namekeeper.console.histories import Histories
+from namekeeper.console.incident_watch import IncidentWatch
 from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.console.reading import HistoriesReader
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError
+from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.http.doors import Doors
 from namekeeper.http.health import HealthState, Phase
+from namekeeper.notifications.metrics import MessagesCollector
+from namekeeper.notifications.service import NotificationService
 
-__all__ = ["Companion", "PageSettings"]
+__all__ = ["Companion", "CompanionMessages", "PageSettings"]
 
 log = logging.getLogger("namekeeper.console")
 
@@ -50,6 +56,14 @@ class PageSettings(Struct, frozen=True, kw_only=True):
     """Whether the process ends if the page can't listen; otherwise it only says so."""
 
 
+class CompanionMessages(Struct, frozen=True):
+    """The messages about incidents that the process sends."""
+
+    service: NotificationService
+    expected: ExpectedFile | None = None
+    """The state that must be there: deviations are sent, and nothing that is planned is. None: none."""
+
+
 class Companion:
     """The parts of the process; `run` goes on until it is cancelled.
 
@@ -58,8 +72,10 @@ class Companion:
         views: what the page shows; None: there is no page.
         page: how it is served; None: there is no page.
         folders: where journals of further name servers may appear; None: nowhere.
+        messages: sends messages about incidents; None: nothing is sent.
         reasons: gives further present problems, short name -> a sentence; called on the event loop.
         collect: gives further metrics; called on the event loop.
+        label_of: gives the label of the cluster of a name server, by its id; empty: none.
         announce: prints a line.
     """
 
@@ -70,20 +86,25 @@ class Companion:
         views: ConsoleViews | None = None,
         page: PageSettings | None = None,
         folders: JournalFolders | None = None,
+        messages: CompanionMessages | None = None,
         reasons: Callable[[], Mapping[str, str]] = dict,
         collect: Callable[[], Iterable[Collector]] = tuple,
+        label_of: Callable[[str], str] = lambda _: "",
         announce: Callable[[str], None],
     ) -> None:
         self._histories, self._folders = histories, folders
-        self._reasons, self._announce = reasons, announce
+        self._reasons, self._collect, self._announce = reasons, collect, announce
         self._page = page
         self._server: ConsoleServer | None = None
         if page is not None and views is not None:
             self._server = ConsoleServer(
-                page.host, page.port, page.doors, histories, views, health=self.health, collect=collect
-            )
+                page.host, page.port, page.doors, histories, views,
+                health=self.health, collect=self._collectors, label_of=label_of,
+            )  # fmt: skip
         self._reader = self._server.reader if self._server else HistoriesReader(histories)
         self._threads = DaemonThreads("folders", 1)
+        self._messages = messages
+        self._service = None if messages is None else messages.service
 
     def health(self) -> HealthState:
         """The present state, for probes. A companion with a problem serves what it has."""
@@ -91,10 +112,16 @@ class Companion:
         if self._folders is not None:
             problems |= self._folders.problems
         degraded = dict(self._reasons())
+        if self._service is not None:
+            degraded |= self._service.problems()
         wrong = [f"{name}: {problem}" for name, problem in problems.items() if problem]
         if wrong:
             degraded["journals"] = shown_list(wrong)
         return HealthState(phase=Phase.SERVING, degraded=degraded)
+
+    def _collectors(self) -> list[Collector]:
+        of_messages = [] if self._service is None else [MessagesCollector(self._service.receivers)]
+        return [*self._collect(), *of_messages]
 
     async def run(self) -> None:
         """Run all parts.
@@ -110,6 +137,12 @@ class Companion:
                 parts.append(partial(self._page.rules.watch, lambda _: None))
             if self._folders is not None:
                 parts.append(partial(self._look, self._folders))
+            if self._messages is not None:
+                service = await opened.enter_async_context(self._messages.service)
+                expected = self._messages.expected
+                reread = partial(self._reread, is_whole=expected is not None)
+                watch = IncidentWatch(self._reader, reread, SystemClock(), service.see, expected)
+                parts.append(watch.run)
             await asyncio.gather(*map(_going_on, parts), asyncio.Event().wait())
 
     async def _serve(self, opened: contextlib.AsyncExitStack) -> bool:
@@ -125,6 +158,11 @@ class Companion:
             return False
         self._announce(self._page.address_of(self._server.port))
         return True
+
+    def _reread(self, since: int, *, is_whole: bool) -> Sequence[NamesrvRead]:
+        """Read the journals again from a time on."""
+        found = [] if self._folders is None else self._folders.found
+        return IncidentJournals(found, is_whole=is_whole).read(since) if found else []
 
     async def _look(self, folders: JournalFolders) -> None:
         """Follow journals that appear, and say which can't be followed."""

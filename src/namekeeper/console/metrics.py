@@ -1,9 +1,9 @@
-"""`/metrics` of the page, as Prometheus text: the drift of the name servers that it shows.
+"""`/metrics` of the page, as Prometheus text: drift and open incidents of the name servers that it shows.
 
 No label holds the name of a broker, a topic or a name server, so the number of series is fixed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
@@ -11,9 +11,11 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.drift.report import DriftReport
+from namekeeper.notifications.incident_facts import SeenIncident
 
-__all__ = ["DriftCollector", "render_metrics"]
+__all__ = ["DriftCollector", "IncidentCollector", "render_metrics"]
 
 _PREFIX = "namekeeper_drift_"
 
@@ -51,6 +53,37 @@ class DriftCollector(Collector):
         for state, count in states.items():
             servers.add_metric((state,), count)
         yield servers
+
+
+class IncidentCollector(Collector):
+    """Turns the open incidents into a metric family.
+
+    Args:
+        incidents: those that are open.
+        labels: id of each name server -> label of its cluster, which operators chose; empty: none.
+    """
+
+    def __init__(self, incidents: Iterable[SeenIncident], labels: Mapping[str, str]) -> None:
+        self._incidents, self._labels = incidents, labels
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the family; each kind is there for each cluster, also if nothing is wrong."""
+        counts = {
+            (kind, label): 0 for label in sorted({*self._labels.values()} or {""}) for kind in IncidentKind
+        }
+        for each in self._incidents:
+            if each.incident.planned:
+                continue
+            label = next(filter(None, (self._labels.get(name) for name in each.namesrvs)), "")
+            counts[each.incident.kind, label] = counts.get((each.incident.kind, label), 0) + 1
+        family = GaugeMetricFamily(
+            "namekeeper_incidents_open",
+            "Incidents that are open and not planned.",
+            labels=("kind", "cluster"),
+        )
+        for (kind, label), count in counts.items():
+            family.add_metric((kind, label), count)
+        yield family
 
 
 def render_metrics(collectors: Iterable[Collector], accept: str = "") -> tuple[bytes, str]:

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from namekeeper.answers.incidents.incident import FoundIncident, incidents_by_cluster
+from msgspec import Struct
+
+from namekeeper.answers.incidents.incident import incidents_by_cluster
 from namekeeper.answers.incidents.lost_topics import topics_of_incidents
 from namekeeper.answers.incidents.texts import cost, what, why
 from namekeeper.clock import Clock
+from namekeeper.common.expected import TOGETHER_MS
 from namekeeper.console.histories import Followed, Histories
 from namekeeper.expected.incidents import ByCluster, ExpectedFile
+from namekeeper.notifications.incident_facts import SeenIncident, facts_of
+from namekeeper.notifications.tracking import incident_id
 
 __all__ = ["PresentIncidents", "cached_until", "present_incidents"]
 
@@ -36,34 +41,78 @@ class PresentIncidents:
     Args:
         histories: what the page shows; callers hold their lock.
         clock: tells the present.
+        expected: what must be there, and what is planned; None: nothing is.
     """
 
-    def __init__(self, histories: Histories, clock: Clock) -> None:
-        self._histories, self._clock = histories, clock
-        self._found: dict[str, Any] = {}
+    def __init__(self, histories: Histories, clock: Clock, expected: ExpectedFile | None = None) -> None:
+        self._histories, self._clock, self._expected = histories, clock, expected
+        self._found: _FoundIncidents | None = None
         self._revision = -1
         self._until_ms = 0
         """The end of the time in which the incidents are cached, monotonic ms."""
 
     def value(self) -> dict[str, Any]:
         """The incidents for JSON: those that are open, worst first, and those that are over, newest first."""
+        found = self._present()
+        return {**_value(found.incidents), "since": found.since, "up_to": found.up_to}
+
+    def one(self, id_: str, began: int) -> dict[str, Any]:
+        """One incident for JSON, or those that began at nearly the same time if none has its id.
+
+        Later records may move the start of an incident, and then its id.
+
+        Args:
+            id_: its id, as a message has it.
+            began: its start, as a message has it, wall ms.
+        """
+        found = self._present()
+        near = [each for each in found.incidents if abs(each.incident.from_ts - began) <= TOGETHER_MS]
+        exact = [each for each in near if _id_of(each) == id_]
+        return {
+            "rows": [_incident_value(each) for each in (exact or near)[:OPEN_LIMIT]],
+            "is_exact": bool(exact),
+            "since": found.since,
+            "up_to": found.up_to,
+        }
+
+    def open_ones(self) -> list[SeenIncident]:
+        """The incidents that are open."""
+        return [each for each in self._present().incidents if each.incident.is_open]
+
+    def _present(self) -> "_FoundIncidents":
         now = self._clock.now().mono_ms
         revision = self._histories.revision
-        if not self._found or (revision != self._revision and now >= self._until_ms):
-            self._found = _value(self._histories.followed)
+        has_changed = revision != self._revision or self._expected is not None  # plans change by themselves
+        if self._found is None or (has_changed and now >= self._until_ms):
+            self._found = _found_in(self._histories.followed, self._expected)
             self._revision = revision
             self._until_ms = cached_until(now, self._clock.now().mono_ms)
         return self._found
 
 
-def _value(every: Sequence[Followed]) -> dict[str, Any]:
-    by_cluster, up_to = present_incidents(every)
-    found = sorted((each for _, some in by_cluster for each in some), key=lambda each: each.from_ts)
-    is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
-    over = [each for each in reversed(found) if not each.is_open]
+class _FoundIncidents(Struct, frozen=True):
+    """The incidents of all clusters by their starts, and between which instants they were looked for."""
+
+    incidents: Sequence[SeenIncident]
+    since: int | None
+    up_to: int
+
+
+def _found_in(every: Sequence[Followed], expected: ExpectedFile | None) -> _FoundIncidents:
+    by_cluster, up_to = present_incidents(every, expected)
+    found = [SeenIncident(each, namesrvs) for namesrvs, some in by_cluster for each in some]
+    found.sort(key=lambda each: each.incident.from_ts)
+    since = max((each.history.knows_from or 0 for each in every), default=0) or None
+    return _FoundIncidents(found, since, up_to)
+
+
+def _value(found: Sequence[SeenIncident]) -> dict[str, Any]:
+    is_open = sorted(
+        (each for each in found if each.incident.is_open),
+        key=lambda each: (-each.incident.topics, each.incident.from_ts),
+    )
+    over = [each for each in reversed(found) if not each.incident.is_open]
     return {
-        "since": max((each.history.knows_from or 0 for each in every), default=0) or None,
-        "up_to": up_to,
         "open": [_incident_value(each) for each in is_open[:OPEN_LIMIT]],
         "open_total": len(is_open),
         "recent": [_incident_value(each) for each in over[:RECENT_LIMIT]],
@@ -98,8 +147,14 @@ def present_incidents(
     return by_cluster, horizon
 
 
-def _incident_value(each: FoundIncident) -> dict[str, Any]:
+def _id_of(seen: SeenIncident) -> str:
+    return incident_id(facts_of(seen), seen.namesrvs)
+
+
+def _incident_value(seen: SeenIncident) -> dict[str, Any]:
+    each = seen.incident
     return {
+        "id": _id_of(seen),
         "kind": each.kind,
         "what": what(each),
         "why": why(each),

@@ -17,7 +17,7 @@ from aiohttp import web
 from prometheus_client.registry import Collector
 
 from namekeeper.console.histories import Histories
-from namekeeper.console.metrics import DriftCollector, render_metrics
+from namekeeper.console.metrics import DriftCollector, IncidentCollector, render_metrics
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.daemon_threads import DaemonThreads
@@ -73,6 +73,7 @@ class ConsoleServer:
         views: what each view shows.
         health: the state of the process, for probes; None: nobody asks for it.
         collect: gives further metrics of the process.
+        label_of: gives the label of the cluster of a name server, by its id; empty: none.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part
@@ -85,12 +86,13 @@ class ConsoleServer:
         *,
         health: HealthSource | None = None,
         collect: Callable[[], Iterable[Collector]] = tuple,
+        label_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._host, self._wanted_port = host, port
         self._doors = doors
         self._histories = histories
         self._views = views
-        self._health, self._collect = health, collect
+        self._health, self._collect, self._label_of = health, collect, label_of
         self.lasting = Slots[Connection](LASTING_LIMIT)
         self._turns, self._long_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
         self._pages: Mapping[str, Page] = {}
@@ -153,8 +155,8 @@ class ConsoleServer:
     def _table(self) -> Mapping[str, Page]:
         views = self._views
         usual = (
-            views.overview, views.incidents, views.troubles, views.drift, views.brokers, views.topics,
-            views.changes, views.beside, views.topic, views.broker, views.compare, views.search,
+            views.overview, views.incidents, views.incident, views.troubles, views.drift, views.brokers,
+            views.topics, views.changes, views.beside, views.topic, views.broker, views.compare, views.search,
         )  # fmt: skip
         pages = {path: Page(self._noted(send_page_file), Guard.NAMED, PROBLEMS) for path in PAGE_FILES}
         for view in usual:
@@ -218,11 +220,13 @@ class ConsoleServer:
 
         def body() -> tuple[bytes, str]:
             with self._histories.lock.to_look():
-                report = self._views.present_drift()
-            return render_metrics([DriftCollector(report), *more], request.headers.get("Accept", ""))
+                report, incidents = self._views.present_drift(), self._views.open_incidents()
+            ours = [DriftCollector(report), IncidentCollector(incidents, labels)]
+            return render_metrics([*ours, *more], request.headers.get("Accept", ""))
 
         await self.reader.has_begun.wait()
         more = [*self._collect()]
+        labels = {each.namesrv: self._label_of(each.namesrv) for each in self._histories.all}
         async with self._turns.of(request.remote or ""):
             data, content_type = await asyncio.to_thread(body)
         return web.Response(body=data, headers={"Content-Type": content_type})

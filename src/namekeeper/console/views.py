@@ -38,6 +38,7 @@ from namekeeper.console.tables import (
 )
 from namekeeper.drift.report import DriftReport, find_drift, report_values
 from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.history.forgotten import SearchKind
 from namekeeper.history.history import (
     NOT_OBSERVED,
@@ -50,6 +51,7 @@ from namekeeper.history.rows import GroupKey
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.model.perm import format_perm
 from namekeeper.model.route import TopicRouteData
+from namekeeper.notifications.incident_facts import SeenIncident
 from namekeeper.pipeline.report.columns import CAUSES
 from namekeeper.pipeline.report.html import SHAPES
 
@@ -72,6 +74,7 @@ class ConsoleViews:
         open_source: opens the journals for `why` and `audit`; None if there are none.
         clock: tells the present.
         who_knows: asks name servers which clients asked for a topic; keys are addresses of operators' pages.
+        expected: what must be there, and what is planned; None: nothing is.
     """
 
     def __init__(
@@ -80,12 +83,13 @@ class ConsoleViews:
         open_source: Callable[[], PastAnswers] | None,
         clock: Clock,
         who_knows: Callable[[str], Mapping[str, WhoKnows | RemotingError]] = lambda _topic: {},
+        expected: ExpectedFile | None = None,
     ) -> None:
         self._histories = histories
         self._open_source = open_source
         self._clock = clock
         self._who_knows = who_knows
-        self._incidents = PresentIncidents(histories, clock)
+        self._incidents = PresentIncidents(histories, clock, expected)
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
         self._drift: tuple[int, DriftReport] | None = None
         """The drift of the present, after the end of the time in which it is cached, monotonic ms."""
@@ -126,6 +130,17 @@ class ConsoleViews:
     def incidents(self, _query: Query) -> dict[str, Any]:
         """The incidents that are open, and those that were over lately."""
         return self._incidents.value()
+
+    def incident(self, query: Query) -> dict[str, Any]:
+        """One incident, as a message names it by its id and its start."""
+        began = self._instant(query, "began")
+        if began is None:
+            raise ConfigError("say when it began: began=TIME")
+        return self._incidents.one(query.get("id", ""), began)
+
+    def open_incidents(self) -> list[SeenIncident]:
+        """The incidents that are open now."""
+        return self._incidents.open_ones()
 
     def drift(self, query: Query) -> dict[str, Any]:
         """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
@@ -393,6 +408,7 @@ _TIMES = {
     **dict.fromkeys(("overview", "troubles", "drift", "brokers", "topics", "topic"), ("at",)),
     "compare": ("a_at", "b_at"),
     "changes": ("from", "to"),
+    "incident": ("began",),
 }
 """View -> its parameters with instants."""
 _SUBJECTS = {"topic": Use.TOPIC, "broker": Use.BROKER}

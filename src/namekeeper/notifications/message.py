@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from namekeeper.answers.times import Zone, shown, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown, shown_window
 from namekeeper.notifications.incident_facts import IncidentFacts, plain, summary
 from namekeeper.notifications.receivers import IncidentSeverity
 
@@ -17,6 +17,7 @@ __all__ = [
     "IncidentEvent",
     "Message",
     "body_of",
+    "link_of",
     "schema",
     "title_of",
 ]
@@ -48,6 +49,9 @@ class IncidentEvent(Struct, frozen=True, kw_only=True):
         ),
     ]
     severity: Annotated[IncidentSeverity, Meta(description="info, warning or critical.")]
+    link: Annotated[
+        str, Meta(description="Address of the incident's view on the page; empty: the page is not known.")
+    ] = ""
     facts: Annotated[IncidentFacts, Meta(description="The facts of the incident.")]
 
 
@@ -64,6 +68,21 @@ class Message(Struct, frozen=True, kw_only=True):
         list[IncidentEvent],
         Meta(description="In order; several if incidents were folded. Empty in a test."),
     ]
+
+
+def link_of(page: str, incident: str, from_ts: int) -> str:
+    """The address of an incident's view. No name from the network is in it.
+
+    Args:
+        page: address of the page; empty: not known, and so is the view's.
+        incident: its id.
+        from_ts: its start, wall ms: an id is found among the incidents that began about then.
+    """
+    base = page.partition("#")[0]
+    if not base:
+        return ""
+    joint = "&" if "?" in base else "?"
+    return f"{base}{joint}view=incident&id={incident}&began={iso_text(from_ts)}"
 
 
 def schema() -> bytes:
@@ -106,8 +125,9 @@ def _lines(message: Message, zone: Zone) -> Iterator[str]:
             yield f"  {_period(each.facts, zone)}{_why(each.facts)}"
         if len(last) > LINES_LIMIT:
             yield f"and {len(last) - LINES_LIMIT} more"
-    if message.page:
-        yield f"page: {message.page}"
+    link = last[0].link if len(last) == 1 else ""
+    if link or message.page:
+        yield f"page: {link or message.page}"
     if len(last) == 1:
         yield f"incident {last[0].incident}, number {last[0].sequence}"
     else:

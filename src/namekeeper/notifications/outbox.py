@@ -6,15 +6,13 @@ until it is acknowledged, so that an incident never closes before it opened.
 """
 
 import hashlib
-from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
 from msgspec import Struct, structs
 
-from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.times import iso_text
-from namekeeper.notifications.message import EVENTS_LIMIT, EventKind, IncidentEvent, Message
+from namekeeper.notifications.message import EVENTS_LIMIT, EventKind, IncidentEvent, Message, link_of
 from namekeeper.notifications.receivers import (
     IncidentSeverity,
     NotificationSettings,
@@ -245,7 +243,7 @@ class Outbox(Struct, kw_only=True):
         state.messages += 1
         first = entries[0]
         id_ = hashlib.sha256(f"{receiver.name}\0{first.incident}\0{first.sequence}".encode()).hexdigest()[:16]
-        events = [self._event(each, settings.severities) for each in entries]
+        events = [self._event(each, settings) for each in entries]
         message = Message(
             message=id_, receiver=receiver.name, created=iso_text(now), page=settings.page, events=events
         )
@@ -254,11 +252,9 @@ class Outbox(Struct, kw_only=True):
         state.waiting = [each for each in state.waiting if each not in taken]
         state.sent_at.append(now)
 
-    def _event(
-        self, entry: QueuedEvent, severities: Mapping[IncidentKind, IncidentSeverity]
-    ) -> IncidentEvent:
+    def _event(self, entry: QueuedEvent, settings: NotificationSettings) -> IncidentEvent:
         facts = self.tracking.incidents[entry.incident].facts
-        severity = severity_of(facts, severities)
+        severity = severity_of(facts, settings.severities)
         if entry.event is EventKind.OPENED:
             facts = structs.replace(facts, to_ts=None, is_forgotten=False, is_withdrawn=False)
         return IncidentEvent(
@@ -266,6 +262,7 @@ class Outbox(Struct, kw_only=True):
             incident=entry.incident,
             sequence=entry.sequence,
             severity=severity,
+            link=link_of(settings.page, entry.incident, facts.from_ts),
             facts=facts,
         )
 

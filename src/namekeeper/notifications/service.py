@@ -1,17 +1,18 @@
 """Sends what incidents call for: one task for each receiver, so that none of them delays another."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
 import msgspec
 
 from namekeeper.clock import Clock
+from namekeeper.common.counts import shown_list
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.files import problem_with
 from namekeeper.notifications.message import Message, title_of
-from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome, Outbox
+from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome, Outbox, ReceiverState
 from namekeeper.notifications.receivers import NotificationSettings, Receiver
 from namekeeper.notifications.sending import Send
 from namekeeper.notifications.tracking import SeenIncidents
@@ -85,6 +86,22 @@ class NotificationService:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._save()
+
+    @property
+    def receivers(self) -> Mapping[str, ReceiverState]:
+        """Name of each receiver -> what was sent, and what waits."""
+        of_outbox = self._outbox.receivers
+        return {
+            each.name: of_outbox.get(each.name) or ReceiverState(since=0) for each in self._settings.receivers
+        }
+
+    def problems(self) -> dict[str, str]:
+        """The present problems for `/readyz`: short name -> a sentence."""
+        failing = [f"{name}: {each.problem}" for name, each in self.receivers.items() if each.problem]
+        found = {"outbox": self._disk_problem, "receivers": shown_list(failing)}
+        if self._untracked:
+            found["incidents"] = f"nothing is sent of {self._untracked} incidents: there are too many"
+        return {name: problem for name, problem in found.items() if problem}
 
     async def see(self, seen: SeenIncidents) -> int | None:
         """Follow the incidents of now; returns the start of the earliest open one, wall ms."""

@@ -24,7 +24,14 @@ from namekeeper.notifications.receivers import (
     SendBy,
 )
 
-__all__ = ["LONGEST_GRACE_MS", "LONGEST_WITHIN_MS", "RECEIVERS_LIMIT", "MessagesFile", "parse_messages_file"]
+__all__ = [
+    "LONGEST_GRACE_MS",
+    "LONGEST_WITHIN_MS",
+    "RECEIVERS_LIMIT",
+    "MessagesFile",
+    "messages_in",
+    "parse_messages_file",
+]
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -87,7 +94,19 @@ def parse_messages_file(text: str, *, source: str) -> MessagesFile:
         ConfigError: something in it can't be used; one line says what, and never has a value that may be a
             secret.
     """
-    table = parse_toml(text, source=source)
+    return messages_in(parse_toml(text, source=source), source=source)
+
+
+def messages_in(table: Mapping[str, object], *, source: str) -> MessagesFile:
+    """Read the table that a file of messages is, or that another file has.
+
+    Args:
+        table: its keys and values.
+        source: name of the file and, if it is a part, of the part; paths are relative to its folder.
+
+    Raises:
+        ConfigError: as `parse_messages_file`.
+    """
     _refuse_inline_secrets(table, source)
     try:
         file = msgspec.convert(table, _MessagesTable)

@@ -21,7 +21,7 @@ from namekeeper.notifications.incident_facts import (
     facts_of,
 )
 
-__all__ = ["INCIDENTS_LIMIT", "SeenIncidents", "TrackedIncident", "Tracking"]
+__all__ = ["INCIDENTS_LIMIT", "SeenIncidents", "TrackedIncident", "Tracking", "incident_id"]
 
 INCIDENTS_LIMIT = 5_000
 """Most incidents that are tracked; those that are over are dropped first, oldest end first."""
@@ -173,7 +173,7 @@ class Tracking(Struct):
             self.untracked += 1
             return False
         facts = facts_of(found)
-        id_ = _id(facts, found.namesrvs)
+        id_ = incident_id(facts, found.namesrvs)
         if id_ in self.incidents:  # the same of two clusters of name servers that became one
             return False
         self.incidents[id_] = TrackedIncident(
@@ -223,7 +223,7 @@ def _difference(tracked: TrackedIncident, found: SeenIncident) -> tuple[bool, in
     return was_asked != is_asked, abs(tracked.facts.from_ts - found.incident.from_ts)
 
 
-def _id(facts: IncidentFacts, namesrvs: Iterable[str]) -> str:
+def incident_id(facts: IncidentFacts, namesrvs: Iterable[str]) -> str:
     """An id that is the same wherever the same incident is seen first, so after the loss of an outbox."""
     key = _key(facts)
     is_asked = facts.kind is IncidentKind.BROKER_UNREGISTERED

@@ -75,6 +75,13 @@ class Observing(Struct, frozen=True):
     """Limits of each journal."""
     with_journals: tuple[str, ...] = ()
     """Folders with journals of name servers of ours, which are followed as well."""
+    messages: Mapping[str, object] = {}
+    """The table about messages, as it stands in the file; empty: there is none."""
+
+    def label_of(self, id_: str) -> str:
+        """The label of the cluster that a name server is observed in, by its id; empty: none."""
+        labels = (each.label for each in self.clusters if each.label)
+        return max((each for each in labels if id_.startswith(f"{each}.")), key=len, default="")
 
 
 class Target(Struct, frozen=True):
@@ -107,6 +114,7 @@ class _ObserveFile(Struct, forbid_unknown_fields=True):
     clusters: dict[str, _ClusterTable] = {}
     journal: str = ""
     with_journals: list[str] = []
+    messages: dict[str, object] = {}
     budget_percent: float = 1.0
     members_every: str = "1s"
     topics_every: str = "2s"
@@ -151,6 +159,7 @@ def parse_observing(
             _duration(file.retention_age, "retention_age", source, DAY_MS),
         ),
         (*(str(folder / each) for each in file.with_journals), *with_journals),
+        file.messages,
     )
     check_targets(observing, source)
     return observing

@@ -1,6 +1,7 @@
 """The companion: its parts run together, a part that fails ends none of the others, and its state is told."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -8,24 +9,29 @@ import pytest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from namekeeper.clock import SystemClock
 from namekeeper.console import companion as module
-from namekeeper.console.companion import Companion, PageSettings
+from namekeeper.console.companion import Companion, CompanionMessages, PageSettings
 from namekeeper.console.histories import Histories
 from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
 from namekeeper.http.doors import Doors
+from namekeeper.notifications import outbox as notifications
+from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome
+from namekeeper.notifications.service import NotificationService
 from tests.support.system.waiting import eventually
 from tests.unit.answers.story import Story
 from tests.unit.console.test_histories import Clock
+from tests.unit.notifications.seen import receiver, settings_of
 
 
 class Beside:
     """A companion over a folder in which journals appear, and the lines that it prints."""
 
-    def __init__(self, folder, port: int = 0, *, is_needed: bool = True, token: str = "") -> None:
+    def __init__(self, folder, port: int = 0, *, is_needed: bool = True, token: str = "", send=None) -> None:
         self.folder, self.lines, self.reasons = folder, [], {}
-        self.write("a_1")
+        self.write("a_1", is_broken=send is not None)
         self.folders = JournalFolders([str(folder)])
         self.histories = Histories(self.folders.look())
         page = PageSettings(
@@ -34,12 +40,29 @@ class Beside:
         )  # fmt: skip
         self.companion = Companion(
             self.histories, views=ConsoleViews(self.histories, None, Clock(0)), page=page, folders=self.folders,
+            messages=None if send is None else CompanionMessages(self.service(send)),
             reasons=lambda: self.reasons, collect=lambda: [OwnMetric()], announce=self.lines.append,
         )  # fmt: skip
 
-    def write(self, namesrv: str) -> None:
+    def service(self, send) -> NotificationService:
+        settings = settings_of(receiver(grace_ms=0))
+        return NotificationService(
+            settings,
+            notifications.Outbox(),
+            Outbox(),
+            send=send,
+            clock=SystemClock(),
+            announce=self.lines.append,
+        )
+
+    def write(self, namesrv: str, *, is_broken: bool = False) -> None:
         story = Story(namesrv)
         story.registers()
+        if is_broken:
+            story.later(60_000)
+            story.connection_breaks("a0:1")
+            story.later(10_000)
+            story.alive()
         story.folder(self.folder / namesrv)
 
     @property
@@ -114,6 +137,31 @@ async def test_a_problem_is_degraded_and_still_ready(tmp_path):
         assert (status, '"status":"degraded"' in text, "the disk is full" in text) == (200, True, True)
         assert str(tmp_path / "broken") in text
         assert (await beside.get("/readyz?strict=1"))[0] == 503
+
+
+class Outbox:
+    """Keeps nothing."""
+
+    def save(self, _outbox: bytes) -> None:
+        raise OSError(28, "No space left on device", "outbox")
+
+
+async def test_messages_are_sent_of_what_the_same_process_follows(tmp_path):
+    sent = []
+
+    async def send(_receiver, message):
+        sent.append(message)
+        return AttemptOutcome(AttemptEnd.FAILED, "no connection")
+
+    beside = await made(tmp_path, send=send)
+    async with running(beside):
+        await eventually(lambda: sent)
+        assert [each.facts.subject for each in sent[0].events] == ["b0"]
+        degraded = json.loads((await beside.get("/readyz"))[1])["reasons"]
+        assert degraded == {"outbox": "No space left on device", "receivers": "ops: no connection"}
+        text = (await beside.get("/metrics"))[1]
+        assert 'namekeeper_messages_waiting{receiver="ops"} 1.0' in text
+        assert 'namekeeper_incidents_open{cluster="",kind="broker_away"} 1.0' in text
 
 
 async def test_a_page_that_can_not_listen_ends_the_process_only_if_it_is_needed(tmp_path):

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
-from namekeeper.console.metrics import DriftCollector, render_metrics
+from namekeeper.answers.incidents.failures import IncidentKind
+from namekeeper.console.metrics import DriftCollector, IncidentCollector, render_metrics
 from namekeeper.drift.report import find_drift
+from namekeeper.notifications.incident_facts import SeenIncident
 from tests.unit.answers.story import MINUTE, Story
 from tests.unit.drift.fleet import A, align_ends, fleet, report
+from tests.unit.notifications.seen import found
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "drift.md"
 
@@ -68,6 +71,26 @@ def test_no_name_of_a_peer_is_in_the_text():
     assert 'namekeeper_drift_verdicts{kind="broker_missing"} 1.0' in text
     assert "process_resident_memory_bytes" in text
     assert not any(name in text for name in ("broker-a", "ns-3", "10.0.0.1"))
+
+
+def test_open_incidents_are_counted_by_kind_and_cluster():
+    seen = [
+        SeenIncident(found(f"b{number}"), (namesrv,))
+        for number, namesrv in enumerate(("e1", "e1", "w1", "?"))
+    ]
+    seen.append(SeenIncident(found("b9", planned="m1"), ("e1",)))
+    (family,) = IncidentCollector(seen, {"e1": "east", "w1": "west", "x1": ""}).collect()
+    counts = {(each.labels["kind"], each.labels["cluster"]): each.value for each in family.samples}
+    assert {key: count for key, count in counts.items() if count} == {
+        ("broker_away", "east"): 2, ("broker_away", "west"): 1, ("broker_away", ""): 1,
+    }  # fmt: skip
+    assert len(counts) == 3 * len(IncidentKind)
+
+
+def test_each_kind_of_incident_is_there_while_nothing_is_wrong():
+    (family,) = IncidentCollector([], {}).collect()
+    assert {(each.labels["cluster"], each.value) for each in family.samples} == {("", 0)}
+    assert family.name in (REFERENCE.parent / "observe.md").read_text()
 
 
 def test_each_metric_has_a_row_in_the_documents():

@@ -9,6 +9,8 @@ from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Followed, Histories
 from namekeeper.console.present_incidents import OPEN_LIMIT, PresentIncidents, cached_until
 from namekeeper.history.sources.journal import JournalSource
+from namekeeper.notifications.incident_facts import SeenIncident
+from namekeeper.notifications.tracking import SeenIncidents, Tracking
 from tests.support.history.histories import HOUR, MARCH
 from tests.support.pipeline.days import MINUTE, Day
 from tests.unit.answers.incidents.test_reading import SECOND, broker, journals_of, of_namesrvs
@@ -101,6 +103,30 @@ def test_it_is_found_again_after_a_while_if_something_changed():
 @pytest.mark.parametrize(("took", "until"), [(0, 1_000), (100, 1_100), (700, 7_700)])
 def test_an_answer_is_computed_for_a_tenth_of_the_time(took, until):
     assert cached_until(50, 50 + took) == 50 + until
+
+
+def test_one_incident_is_found_by_its_id_or_else_by_its_start():
+    story = Story("a_1")
+    story.registers("b0", "a0:1", ("T",))
+    story.registers("b1", "a1:1", ("U",))
+    story.later(MINUTE)
+    story.connection_breaks("a0:1")
+    story.later(10 * MINUTE)
+    story.connection_breaks("a1:1")
+    story.later(1_000)
+    story.alive()
+    present = PresentIncidents(histories_of(story), Clock(story.now))
+    rows = {row["what"]: row for row in present.value()["open"]}
+    first, second = rows["b0 away"], rows["b1 away"]
+    exact = present.one(first["id"], first["from_ts"])
+    assert (exact["is_exact"], exact["rows"]) == (True, [first])
+    moved = present.one("0123456789abcdef", second["from_ts"] + 1_000)
+    assert (moved["is_exact"], moved["rows"]) == (False, [second])
+    assert present.one(first["id"], second["from_ts"] + 10 * MINUTE)["rows"] == []
+    tracking = Tracking()
+    followed = [SeenIncident(each.incident, each.namesrvs) for each in present.open_ones()]
+    tracking.see(SeenIncidents(story.now, followed), story.now)
+    assert tracking.incidents.keys() == {first["id"], second["id"]}
 
 
 def test_of_nothing_nothing_is_wrong():

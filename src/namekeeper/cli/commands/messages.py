@@ -3,38 +3,35 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import click
 import msgspec
 
-from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
 from namekeeper.answers.times import iso_text
 from namekeeper.app.process import spare_the_collector
-from namekeeper.app.stop_signals import stopping_by_signals
-from namekeeper.cli.console_sources import journal_source
+from namekeeper.app.stop_signals import run_until_stopped
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.output import echo, json_option
 from namekeeper.cli.render import render_json
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
+from namekeeper.console.companion import Companion, CompanionMessages
 from namekeeper.console.histories import HISTORY_BYTES, Histories
-from namekeeper.console.incident_watch import IncidentWatch
-from namekeeper.console.reading import HistoriesReader
+from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.files import read_named_text
-from namekeeper.journal.reading.reader import find_journals
 from namekeeper.notifications.message import Message, schema
-from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome, Outbox, ReceiverState
+from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome, ReceiverState
 from namekeeper.notifications.outbox_folder import OutboxFolder, read_outbox
 from namekeeper.notifications.receivers import Receiver
 from namekeeper.notifications.sending import Sender, check_secrets
 from namekeeper.notifications.service import NotificationService
 from namekeeper.notifications.settings import MessagesFile, parse_messages_file
 
-__all__ = ["EXIT_NOT_SENT", "list_messages", "run", "schema_command", "test"]
+__all__ = ["EXIT_NOT_SENT", "list_messages", "open_messages", "run", "schema_command", "test"]
 
 EXIT_NOT_SENT = 1
 """Exit status of a test: a receiver did not acknowledge the message."""
@@ -80,55 +77,35 @@ def run(*, config_file: str, journals: tuple[str, ...], history_bytes: int) -> N
     """
     file = _load(config_file)
     check_secrets(file.settings.receivers)
-    folders = [*(journals or file.journals)]
-    if not folders:
+    folders = JournalFolders([*(journals or file.journals)])
+    if not (journals or file.journals):
         raise ConfigError(f'give --journal DIR, or journals = ["journal"] in {config_file}')
-    expected = ExpectedFile(file.expect, echo) if file.expect else None
-    histories = Histories([journal_source(folders)], history_bytes)
-    folder = OutboxFolder(file.settings.outbox)
+    histories = Histories(folders.open(), history_bytes)
     with contextlib.ExitStack() as closing:
-        closing.callback(folder.close)
-        outbox = folder.load()
+        messages = open_messages(file, closing)
+        companion = Companion(histories, folders=folders, messages=messages, announce=echo)
+        names = ", ".join(each.namesrv for each in histories.all)
+        echo(f"following {names}; {shown_count(len(file.settings.receivers), 'receiver')}")
         spare_the_collector()
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_run(file, folder, outbox, histories, folders, expected))
+            asyncio.run(run_until_stopped(companion.run()))
 
 
-async def _run(
-    file: MessagesFile,
-    folder: OutboxFolder,
-    outbox: Outbox,
-    histories: Histories,
-    folders: Sequence[str],
-    expected: ExpectedFile | None,
-) -> None:
-    clock = SystemClock()
-    stop = asyncio.Event()
+def open_messages(file: MessagesFile, closing: contextlib.ExitStack) -> CompanionMessages:
+    """Read the expected state, and take the outbox until `closing` gives it back.
+
+    Raises:
+        ConfigError: one of them can't be used.
+    """
+    settings = file.settings
+    expected = ExpectedFile(file.expect, echo) if file.expect else None
+    folder = OutboxFolder(settings.outbox)
+    closing.callback(folder.close)
+    outbox = folder.load()
     service = NotificationService(
-        file.settings, outbox, folder, send=Sender(file.settings.zone), clock=clock, announce=echo
+        settings, outbox, folder, send=Sender(settings.zone), clock=SystemClock(), announce=echo
     )
-    reader = HistoriesReader(histories)
-    reread = partial(_reread, folders, is_whole=expected is not None)
-    watch = IncidentWatch(reader, reread, clock, service.see, expected)
-    with stopping_by_signals(stop.set):
-        async with service:
-            reading = asyncio.create_task(reader.run())
-            watching = asyncio.create_task(watch.run())
-            stopped = asyncio.create_task(stop.wait())
-            names = ", ".join(each.namesrv for each in histories.all)
-            echo(f"following {names}; {shown_count(len(file.settings.receivers), 'receiver')}")
-            done, _ = await asyncio.wait((watching, stopped), return_when=asyncio.FIRST_COMPLETED)
-            for task in (reading, watching, stopped):
-                task.cancel()
-            await asyncio.gather(reading, watching, stopped, return_exceptions=True)
-    if watching in done:
-        watching.result()  # raises what ended it
-
-
-def _reread(folders: Sequence[str], since: int, *, is_whole: bool) -> Sequence[NamesrvRead]:
-    """Read the journals again from a time on."""
-    found = (each for folder in folders for each in find_journals(folder))
-    return IncidentJournals(found, is_whole=is_whole).read(since)
+    return CompanionMessages(service, expected)
 
 
 @click.command("test", context_settings=_SETTINGS)

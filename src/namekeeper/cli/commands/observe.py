@@ -16,6 +16,7 @@ from msgspec import structs
 from namekeeper.answers.source import JournalAnswers
 from namekeeper.app.process import spare_the_collector
 from namekeeper.app.stop_signals import run_until_stopped
+from namekeeper.cli.commands.messages import open_messages
 from namekeeper.cli.connecting import SENDER_OPTIONS, open_client, sender_options
 from namekeeper.cli.credentials import take_credentials
 from namekeeper.cli.failure import failure_of
@@ -26,7 +27,7 @@ from namekeeper.cli.tls_files import TlsFiles, take_tls_files
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
-from namekeeper.console.companion import Companion, PageSettings
+from namekeeper.console.companion import Companion, CompanionMessages, PageSettings
 from namekeeper.console.histories import CAUSE_PART, Histories
 from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.console.views import ConsoleViews
@@ -41,6 +42,8 @@ from namekeeper.files import (
     replace_own_file,
 )
 from namekeeper.foreign_json import UNREADABLE_JSON
+from namekeeper.notifications.sending import check_secrets
+from namekeeper.notifications.settings import MessagesFile, messages_in, parse_messages_file
 from namekeeper.observe.config import (
     ConnectionSettings,
     ObservedCluster,
@@ -95,6 +98,10 @@ SECRET_BYTES = 4_096
     "--with-journal", "with_journals", multiple=True, metavar="DIR",
     help="Journals of name servers of ours to show beside: one, or a folder with several; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--messages", "messages_file", metavar="FILE",
+    help="TOML: send a message when an incident opens and one when it closes, as `messages run` does.",
+)  # fmt: skip
 @page_options(is_optional=True)
 @click.option(
     "--status",
@@ -108,7 +115,7 @@ SECRET_BYTES = 4_096
 def observe(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
     journal: str, budget_percent: float, log_file: str | None, with_journals: tuple[str, ...],
-    history_bytes: int, shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
+    messages_file: str | None, history_bytes: int, shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Keep a journal of name servers that run, of any release, by asking them, and show a page about them.
 
@@ -141,18 +148,35 @@ def observe(  # noqa: PLR0913 - one for each option
                     namesrv_addr, discover or "", journal, budget_percent, log_file, connection
                 )
             observing = structs.replace(observing, with_journals=with_journals)
-        if observing.clusters:
-            _make_folder(observing.journal)
-        openers = {cluster.label: _client_opener(cluster.access, secret) for cluster in observing.clusters}
+        messages = _messages_of(observing, messages_file, config_file or "")
+        _follow(observing, secret, page, messages, history_bytes)
     except NamekeeperError as error:
         raise failure_of(error) from error
+
+
+def _follow(
+    observing: Observing,
+    secret: str,
+    page: PageSettings | None,
+    messages: MessagesFile | None,
+    history_bytes: int,
+) -> None:
+    """Observe and follow until the process is stopped.
+
+    Raises:
+        NamekeeperError: something can't be used.
+    """
+    if observing.clusters:
+        _make_folder(observing.journal)
+    openers = {cluster.label: _client_opener(cluster.access, secret) for cluster in observing.clusters}
     observers = Observers(
         observing, lambda cluster: openers[cluster.label](), clock=SystemClock(), on_change=_announce
     )
-    companion = _companion(observing, observers, page, history_bytes)
     status_file = Path(observing.journal) / STATUS_FILE if observing.clusters else None
-    spare_the_collector()
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
+        opened = None if messages is None else open_messages(messages, closing)
+        companion = _companion(observing, observers, page, opened, history_bytes)
+        spare_the_collector()
         asyncio.run(_run(observers, companion, status_file))
 
 
@@ -228,26 +252,51 @@ def _secret_in(path: str) -> str:
     return secret
 
 
+def _messages_of(observing: Observing, messages_file: str | None, config_file: str) -> MessagesFile | None:
+    """The settings of messages; None: nobody gets any.
+
+    Raises:
+        ConfigError: two files have them, or they can't be used.
+    """
+    if messages_file is not None and observing.messages:
+        raise ConfigError(f"{config_file} has [messages]: leave out --messages")
+    if messages_file is not None:
+        file = parse_messages_file(read_named_text(messages_file), source=messages_file)
+    elif observing.messages:
+        file = messages_in(observing.messages, source=config_file)
+    else:
+        return None
+    check_secrets(file.settings.receivers)
+    return file
+
+
 def _companion(
-    observing: Observing, observers: Observers, page: PageSettings | None, history_bytes: int
+    observing: Observing,
+    observers: Observers,
+    page: PageSettings | None,
+    messages: CompanionMessages | None,
+    history_bytes: int,
 ) -> Companion | None:
     """The companion, which reads the journals while they are written; None: nobody looks at them here."""
-    if page is None:
+    if page is None and messages is None:
         return None
     made = observing.journal if observing.clusters else ""
     folders = JournalFolders(observing.with_journals, made)
     histories = Histories(folders.look(), history_bytes)
     causes_bytes = history_bytes // CAUSE_PART
     views = ConsoleViews(
-        histories, lambda: JournalAnswers(folders.found, limit_bytes=causes_bytes), SystemClock()
-    )
+        histories, lambda: JournalAnswers(folders.found, limit_bytes=causes_bytes), SystemClock(),
+        expected=None if messages is None else messages.expected,
+    )  # fmt: skip
     return Companion(
         histories,
         views=views,
-        page=structs.replace(page, is_needed=False),
+        page=None if page is None else structs.replace(page, is_needed=False),
         folders=folders,
+        messages=messages,
         reasons=lambda: reasons_of(observers.status(), observers.undiscovered),
         collect=lambda: [ObserverCollector(observers.status())],
+        label_of=observing.label_of,
         announce=echo,
     )
 

@@ -4,13 +4,14 @@ import { h, render } from "./preact.js";
 import { useEffect, useMemo, useRef, useState } from "./hooks.js";
 import { ask, follow, login } from "./api.js";
 import { Drift } from "./drift.js";
+import { Incident } from "./incidents.js";
 import { Link, Notice, Page, useAnswer } from "./parts.js";
 import { both, fromAddress, iso } from "./time.js";
 import { Audit, Broker, Changes, Compare, Instant, Search, Topic, Why } from "./views.js";
 
-const VIEWS = { now: Instant, drift: Drift, changes: Changes, audit: Audit, topic: Topic, broker: Broker, why: Why, compare: Compare, search: Search };
+const VIEWS = { now: Instant, incident: Incident, drift: Drift, changes: Changes, audit: Audit, topic: Topic, broker: Broker, why: Why, compare: Compare, search: Search };
 const TITLES = [["now", "What is there"], ["drift", "Drift"], ["changes", "What happened"], ["audit", "Who asked"], ["why", "Why?"], ["compare", "Compare"]];
-const TIMES = new Set(["at", "from", "to", "a_at", "b_at"]);
+const TIMES = new Set(["at", "began", "from", "to", "a_at", "b_at"]);
 
 // An address has times as ISO 8601, so that people can read it.
 const address = ({ view, ...params }) => {

@@ -2,8 +2,8 @@
 
 import { h } from "./preact.js";
 import { useContext } from "./hooks.js";
-import { BrokerLink, Link, Page, SectionHead, Table, Time, TopicLink, When, printable, useAnswer } from "./parts.js";
-import { duration } from "./time.js";
+import { BrokerLink, Link, Notice, Page, SectionHead, Table, Time, TopicLink, When, printable, useAnswer } from "./parts.js";
+import { duration, fromAddress } from "./time.js";
 
 const BROKERS_SHOWN = 5;
 const OF_TOPICS = new Set(["topic_unwritable", "topic_deleted"]);
@@ -25,7 +25,7 @@ const Lasted = ({ row, upTo }) => [
 
 const rowOf = (row, upTo) => ({
   key: `${row.kind} ${row.from_ts} ${row.what}`,
-  cells: [h("b", { class: row.to_ts === null ? "wrong" : undefined }, printable(row.what)), h(When, { ms: row.from_ts, windowMs: row.from_window_ms }), h(Lasted, { row, upTo }),
+  cells: [h(Link, { to: { view: "incident", id: row.id, began: row.from_ts } }, h("b", { class: row.to_ts === null ? "wrong" : undefined }, printable(row.what))), h(When, { ms: row.from_ts, windowMs: row.from_window_ms }), h(Lasted, { row, upTo }),
     [printable(row.why), row.cost && !OF_TOPICS.has(row.kind) ? h("div", { class: "soft" }, printable(row.cost)) : null], h(Places, { row })],
 });
 
@@ -50,4 +50,25 @@ export const Incidents = ({ version }) => {
         h("span", { class: "soft" }, "since ", h(Time, { ms: value.since, plain: true }))),
       h(Table, { label: "Wrong lately", columns: COLUMNS, rows: value.recent.map((row) => rowOf(row, value.up_to)) }),
       h(More, { shown: value.recent.length, total: value.recent_total })) : null);
+};
+
+// What was there and what happened around an incident.
+const AROUND_MS = 5 * 60_000;
+
+// One incident, as the link of a message names it: by its id, and its start.
+export const Incident = ({ version }) => {
+  const page = useContext(Page);
+  const { id, began } = page.params;
+  const { value, problem, isOld } = useAnswer("incident", { id, began }, version);
+  if (problem) return h(Notice, { kind: "bad" }, problem.message);
+  if (value === null) return null;
+  const from = value.rows.length ? value.rows[0].from_ts : fromAddress(began);
+  return h("section", { "aria-labelledby": "incident", "aria-busy": String(isOld) },
+    h(SectionHead, { id: "incident", title: "Incident" }),
+    value.is_exact ? null : h(Notice, null, value.rows.length ? "Later records moved its start. These began at nearly the same time."
+      : ["No incident of that time is known here. Incidents are known from ", value.since === null ? "no time" : h(Time, { ms: value.since, plain: true }), " on. ",
+        "Later records may explain it otherwise."]),
+    h(Table, { label: "Incident", columns: COLUMNS, rows: value.rows.map((row) => rowOf(row, value.up_to)), empty: "" }),
+    h("p", null, h(Link, { to: { view: "changes", from: from - AROUND_MS, to: from + AROUND_MS } }, "What happened around its start"), ", ",
+      h(Link, { to: { view: "now", at: from } }, "what was there then"), ", ", h(Link, { to: { view: "now" } }, "what is wrong now")));
 };

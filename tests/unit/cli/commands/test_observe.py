@@ -255,6 +255,28 @@ def test_a_file_may_name_journals_of_our_name_servers(made, tmp_path):
     assert made[0][0].with_journals == (str(tmp_path / "own"), "more")
 
 
+MESSAGES = """outbox = "outbox"
+[{0}receivers.ops]
+type = "webhook"
+url_env = "OPS"
+"""
+
+
+def test_messages_are_a_file_or_a_table_of_the_file(made, tmp_path):
+    messages, file = tmp_path / "messages.toml", tmp_path / "observe.toml"
+    messages.write_text(MESSAGES.format(""))
+    env = {"OPS": "http://127.0.0.1:1/"}
+    words = ("-n", "a:1", "--journal", str(tmp_path / "j"), "--port", "-1", "--messages", str(messages))
+    assert run(*words, env=env).exit_code == 0
+    file.write_text('with_journals = ["own"]\n[messages]\n' + MESSAGES.format("messages."))
+    assert run("-c", str(file), "--port", "-1", env=env).exit_code == 0
+    assert [each for each in made[1::3] if each is None] == []
+    assert "leave out --messages" in refused(run("-c", str(file), "--messages", str(messages), env=env))
+    assert "the environment variable OPS is not set" in refused(run("-c", str(file)))
+    file.write_text('with_journals = ["own"]\n[messages]\noutbox = "o"\n')
+    assert "needs 1 to 20" in refused(run("-c", str(file)))
+
+
 def test_without_a_page_nobody_reads_the_journals(made, tmp_path):
     assert run("-n", "a:1", "--journal", str(tmp_path), "--port", "-1").exit_code == 0
     assert made[1] is None
