@@ -14,6 +14,22 @@ COMMON_MUTANTS = (
         ("common/test_namesrv_clusters.py",),
     ),
     Mutant(
+        "labels-joined",
+        "common/namesrv_clusters.py",
+        "        if len(near) == 1:\n            near[0].update(members)\n",
+        "        if near:\n            near[0].update(members)\n",
+        "a name server that shares brokers with two labels is compared with none of them",
+        ("common/test_namesrv_clusters.py",),
+    ),
+    Mutant(
+        "label-not-counted",
+        "common/namesrv_clusters.py",
+        'if label := labels.get(namesrv, ""):',
+        'if label := "":',
+        "name servers with different labels are not compared, whatever brokers they share",
+        ("common/test_namesrv_clusters.py",),
+    ),
+    Mutant(
         "empty-name-server-alone",
         "common/namesrv_clusters.py",
         "if len(found) > 1 else [set(broker_addrs)]",

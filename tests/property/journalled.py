@@ -71,6 +71,7 @@ class JournalledServer:
     """One name server over all its boots."""
 
     namesrv: str = "ns_9876"
+    cluster_label: str = ""
     written: list[Written] = field(default_factory=list)
     truth: dict[Position, dict[str, Any]] = field(default_factory=dict)
     """What the live server showed when the record at this position was the last one."""
@@ -100,7 +101,7 @@ class JournalledServer:
         self.checkpoint = None
         self.server = LocalServer(KvConfigStore.from_text(self.kv_config.to_text()), self.changed)
         self.kv_config = self.server.state.kv_config
-        started = ServerStarted(uuid="u", server_version="0", port=9876)
+        started = ServerStarted(uuid="u", server_version="0", port=9876, cluster_label=self.cluster_label)
         if previous is not None:
             started.previous_boot, started.previous_seq = previous.boot, previous.seq
             started.previous_alive_ts, self.alive_ts = self.alive_ts, 0
@@ -167,7 +168,7 @@ class JournalledServer:
         snapshot = take_snapshot(
             state.tables, state.kv_config, state.config.values(), now=Now(self.ts, self.up_ms)
         )
-        records = deque(checkpoint_records(snapshot, reason))
+        records = deque(checkpoint_records(snapshot, reason, self.cluster_label))
         self.write(records.popleft())
         self.checkpoint = OpenCheckpoint(self.seq, records)
         self.dropping = False

@@ -57,6 +57,14 @@ class Comparison(Struct, frozen=True):
     """Parts that one of the name servers refused -> its reason."""
     share_brokers: bool = True
     """False: both have brokers, and none in common, so they seem to be name servers of different clusters."""
+    cluster_labels: tuple[str, str] = ("", "")
+    """The label of the cluster of each; empty: none."""
+
+    @property
+    def is_one_cluster(self) -> bool:
+        """Whether they are name servers of one cluster, as far as their labels tell."""
+        a, b = self.cluster_labels
+        return not a or not b or a == b
 
 
 def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
@@ -74,7 +82,15 @@ def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
         for fact in names
         if fact in differing and not explanations.explain(fact)
     ]
-    return Comparison(a.addr, b.addr, differences, compared, not_compared, _share_brokers(a, b))
+    return Comparison(
+        a.addr,
+        b.addr,
+        differences,
+        compared,
+        not_compared,
+        _share_brokers(a, b),
+        (a.cluster_label, b.cluster_label),
+    )
 
 
 def _share_brokers(a: NamesrvSnapshot, b: NamesrvSnapshot) -> bool:

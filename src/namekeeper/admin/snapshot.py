@@ -24,6 +24,8 @@ __all__ = ["NamesrvSnapshot", "Progress", "SnapshotPart", "SnapshotScope", "take
 T = TypeVar("T")
 R = TypeVar("R")
 
+_LABEL = "clusterLabel"
+
 Progress = Callable[[str, int, int], None]
 """Called with the name of what is requested, the number of answers so far, and the expected number."""
 
@@ -49,6 +51,8 @@ class SnapshotScope(Struct, frozen=True):
     namespaces: tuple[str, ...] = (ORDER_TOPIC_CONFIG,)
     """KV namespaces; a name server can't list them."""
     with_config: bool = False
+    with_label: bool = False
+    """Whether to request the label of the cluster of name servers, which is in the configuration."""
     with_data_versions: bool = False
     """Off by default, because a name server treats the question as a heartbeat of the broker (protocol.md
     2.8)."""
@@ -71,6 +75,8 @@ class NamesrvSnapshot(Struct, frozen=True):
     data_versions: dict[tuple[str, str], DataVersion | None] = field(default_factory=dict)
     """(cluster, broker address) -> version."""
     config: dict[str, str] = field(default_factory=dict)
+    cluster_label: str = ""
+    """Label of the cluster of name servers; empty: none, or it was refused or not requested."""
     missing: dict[SnapshotPart, str] = field(default_factory=dict)
     """Parts that it refused -> its reason."""
 
@@ -90,6 +96,7 @@ async def take_snapshot(namesrv: Namesrv, scope: SnapshotScope, progress: Progre
         kv=await asking.part(SnapshotPart.KV, asking.kv) or {},
         data_versions=await asking.part(SnapshotPart.DATA_VERSION, partial(asking.data_versions, info)) or {},
         config=await asking.part(SnapshotPart.CONFIG, asking.config) or {},
+        cluster_label=await asking.cluster_label(),
         missing=asking.missing,
     )
 
@@ -150,6 +157,15 @@ class _SnapshotQuestions:
 
     async def config(self) -> dict[str, str]:
         return await operations.get_namesrv_config(self.namesrv) if self.scope.with_config else {}
+
+    async def cluster_label(self) -> str:
+        if not self.scope.with_label:
+            return ""
+        try:
+            config = await operations.get_namesrv_config(self.namesrv)
+        except ResponseError:
+            return ""
+        return config.get(_LABEL, "")
 
     async def _route(self, topic: str) -> TopicRouteData | None:
         try:

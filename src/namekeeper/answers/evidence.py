@@ -174,6 +174,8 @@ class Evidence(Struct, frozen=True, kw_only=True, dict=True):
     """Whether sessions of brokers that never had the topic are left out, for lack of memory."""
     dropped_until: int | None = None
     """Changes up to this time, wall ms, are left out for lack of memory; None: none are."""
+    cluster_label: str = ""
+    """Label of the cluster of name servers; empty: none."""
 
     @cached_property
     def _routes_by_name(self) -> Mapping[str, Sequence[TopicRoute]]:
@@ -284,6 +286,7 @@ def evidence_of(history: History) -> Evidence:
             if isinstance(record, Access) and not record.allowed and record.mode == AccessMode.ENFORCE
         ],
         dropped_until=history.dropped_until,
+        cluster_label=history.cluster_label,
     )
 
 

@@ -30,7 +30,8 @@ def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explana
         evidence: of each name server, about the same topic. Only name servers of one cluster are compared.
         at: wall ms; None is the last known time of each name server.
     """
-    clusters = namesrv_clusters({one.namesrv: set(_recent_addrs(one, _at(one, at))) for one in evidence})
+    addrs = {one.namesrv: set(_recent_addrs(one, _at(one, at))) for one in evidence}
+    clusters = namesrv_clusters(addrs, {one.namesrv: one.cluster_label for one in evidence})
     found = []
     for one in evidence:
         beside = [each for each in evidence if each is not one and each.namesrv in clusters[one.namesrv]]

@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 from namekeeper import __version__
+from namekeeper.common.namesrv_clusters import LABEL_RULE, is_valid_label
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError
 from namekeeper.journal.contract.names import id_of_host, is_valid_id
@@ -16,7 +17,7 @@ from namekeeper.journal.settings import (
     WriterSettings,
 )
 
-__all__ = ["check_id", "journal_folder", "journal_settings", "writer_settings"]
+__all__ = ["check_names", "journal_folder", "journal_settings", "writer_settings"]
 
 HOUR_MS = 3_600_000
 
@@ -26,13 +27,16 @@ def journal_folder(settings: NamesrvSettings, port: int) -> str:
     return settings.journal_path or str(Path(settings.kv_config_path).parent / "journal" / str(port))
 
 
-def check_id(namesrv: str) -> None:
-    """Raise ConfigError if this is not a valid id of a name server."""
-    if not is_valid_id(namesrv):
+def check_names(settings: NamesrvSettings) -> None:
+    """Raise ConfigError if the id of the name server, or the label of its cluster, is not valid."""
+    namesrv, label = settings.journal_namesrv_id, settings.cluster_label
+    if namesrv and not is_valid_id(namesrv):
         raise ConfigError(
             f"journalNamesrvId={namesrv}: up to 120 letters, digits, dots, underscores, and single hyphens"
             " between them"
         )
+    if label and not is_valid_label(label):
+        raise ConfigError(f"clusterLabel={label}: {LABEL_RULE}")
 
 
 def journal_settings(settings: NamesrvSettings) -> JournalSettings:
@@ -42,6 +46,7 @@ def journal_settings(settings: NamesrvSettings) -> JournalSettings:
         scan_interval_ms=settings.scan_not_active_broker_interval,
         queue_bytes=settings.journal_queue_bytes,
         checkpoint_ms=settings.journal_checkpoint_hours * HOUR_MS,
+        cluster_label=settings.cluster_label,
     )
 
 

@@ -106,17 +106,17 @@ class Journaling:
         connections: gives the number of open connections.
 
     Raises:
-        ConfigError: the id can't be used.
+        ConfigError: the id or the label can't be used.
     """
 
     def __init__(
         self, state: NameServerState, *, clock: Clock, connections: Callable[[], int] = lambda: 0
     ) -> None:
         settings = state.settings
-        if settings.journal_namesrv_id:
-            from namekeeper.app.journal_settings import check_id
+        if settings.journal_namesrv_id or settings.cluster_label:
+            from namekeeper.app.journal_settings import check_names
 
-            check_id(settings.journal_namesrv_id)
+            check_names(settings)
         self._settings = settings
         self._state = state
         self._clock = clock

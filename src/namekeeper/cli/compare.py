@@ -99,7 +99,7 @@ def compare(  # noqa: PLR0913 - one for each option
     pair = _pair(a, b, namesrv_addr)
     scope = SnapshotScope(
         namespaces=tuple(dict.fromkeys((ORDER_TOPIC_CONFIG, *namespaces))),
-        with_config=with_config, with_data_versions=with_data_versions, at_once=at_once,
+        with_config=with_config, with_label=True, with_data_versions=with_data_versions, at_once=at_once,
     )  # fmt: skip
     try:
         connector, timeout_ms = take_connection(context, connection)
@@ -169,8 +169,11 @@ def _print(comparison: Comparison) -> None:
 
     for part, why in comparison.not_compared.items():
         note(f"note: {part} not compared: {why}")
-    if not comparison.share_brokers:
-        a, b = comparison.a, comparison.b
+    a, b = comparison.a, comparison.b
+    if not comparison.is_one_cluster:
+        labels = " and ".join(map(printable, comparison.cluster_labels))
+        note(f"note: {a} and {b} have the cluster labels {labels}: they serve different clusters")
+    elif not comparison.share_brokers:
         note(f"note: {a} and {b} share no broker address: they seem to serve different clusters")
     facts = sum(comparison.compared.values())
     if not comparison.differences:

@@ -250,6 +250,14 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             remote=False,
         ),
     ] = ""
+    cluster_label: Annotated[
+        str,
+        Property(
+            "Label of the cluster of name servers, in the journal: only those with one label are compared;"
+            " empty: those that share brokers",
+            _OURS, remote=False,
+        ),
+    ] = ""  # fmt: skip
     journal_fsync: Annotated[
         str,
         Property(

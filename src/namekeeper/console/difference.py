@@ -24,7 +24,9 @@ def difference(a: RowsHeld, b: RowsHeld) -> dict[str, Any]:
         if not held.has_state:
             return {"rows": [], "total": 0, "why_not": f"{held.namesrv}: {explain_knowledge(held.knowledge)}"}
     if a.namesrv != b.namesrv and a.namesrv not in b.cluster and b.namesrv not in a.cluster:
-        why_not = f"{a.namesrv} and {b.namesrv} are in different clusters: they share no broker address"
+        labels = a.history.cluster_label, b.history.cluster_label
+        why = "their labels differ" if all(labels) else "they share no broker address"
+        why_not = f"{a.namesrv} and {b.namesrv} are in different clusters: {why}"
         return {"rows": [], "total": 0, "why_not": why_not}
     found = _compared(a, b)
     return {"rows": found.differences[:ROWS_LIMIT], "total": len(found.differences), "why_not": ""}

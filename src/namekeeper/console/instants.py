@@ -61,7 +61,8 @@ def held_by(history: History, at: int | None) -> RowsHeld:
 def held_by_each(histories: Sequence[History], at: int | None) -> list[RowsHeld]:
     """All rows of each name server at an instant, and its cluster; None is the end of each."""
     found = [held_by(each, at) for each in histories]
-    clusters = namesrv_clusters({held.namesrv: set(_recent_addrs(held)) for held in found})
+    addrs = {held.namesrv: set(_recent_addrs(held)) for held in found}
+    clusters = namesrv_clusters(addrs, {held.namesrv: held.history.cluster_label for held in found})
     return [structs.replace(held, cluster=clusters[held.namesrv]) for held in found]
 
 

@@ -70,6 +70,7 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
             "topics": len(held.topics),
             "periods": each.history.periods(dropped_too=each.keeps_past),
             "compared_with": sorted(held.cluster - {held.namesrv}),
+            "cluster_label": each.history.cluster_label,
             **_in_question(held),
         }
         for each, held in zip(followed, all_held, strict=True)

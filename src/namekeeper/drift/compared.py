@@ -48,7 +48,8 @@ def compared(histories: Sequence[History], at: int | None) -> Compared:
     """Group name servers by cluster, as they were at an instant (wall ms); None is the last common one."""
     instant = last_common_instant(histories) if at is None else at
     witnesses = {each.namesrv: Witness(each, instant) for each in histories}
-    clusters = namesrv_clusters({name: set(each.recent_addrs()) for name, each in witnesses.items()})
+    addrs = {name: set(each.recent_addrs()) for name, each in witnesses.items()}
+    clusters = namesrv_clusters(addrs, {each.namesrv: each.cluster_label for each in histories})
     groups = sorted({tuple(sorted(members)) for members in clusters.values()})
     return Compared(instant, [[witnesses[name] for name in group] for group in groups])
 

@@ -94,6 +94,9 @@ class History(Versions):
         self.timeline = StateTimeline(self.coverage)
         self.activity: list[Access | UnknownTopicMinute] = []
         """Records of access checks and of failed lookups, as far as they were read."""
+        self.cluster_label = ""
+        """Label of the cluster of name servers in the last checkpoint, which counts for all times: it says
+        what belongs together. Empty: none."""
         self._number = 0
         """Number of the last step."""
         self._cut = 0
@@ -185,6 +188,7 @@ class History(Versions):
         found = History(self.namesrv, earlier.about)
         found.coverage, found.timeline = self.coverage, self.timeline
         found._known_until = self._known_until
+        found.cluster_label = self.cluster_label
         first, begin = self.coverage.knows_from, earlier.knows_from
         if first is not None and begin is not None and begin > first:
             found.dropped = HistoryEvent(begin, self.namesrv, What.CORRECTED)
@@ -319,6 +323,7 @@ class History(Versions):
 
     def _correct(self, step: CheckpointApplied) -> None:
         """Replace the rows by those of a checkpoint."""
+        self.cluster_label = step.cluster_label
         shown = {key: row for key, row in _in_usual_order(step.state.of) if self._may_matter(key)}
         event = self._event(step, What.CORRECTED)
         if self.first is None:

@@ -173,5 +173,5 @@ def _only(step: Step, part_of: _PartOf) -> Step:
     if isinstance(step, CheckpointApplied):
         rows = Rows()
         rows.of.update((key, row) for key, row in step.state.of.items() if part_of(row) is not None)
-        return CheckpointApplied(step.boot, step.seq, step.ts, rows)
+        return structs.replace(step, state=rows)
     return step

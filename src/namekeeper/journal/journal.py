@@ -68,6 +68,7 @@ class Journal:
             clock=clock,
             started=self._server_started,
             checkpoint_ms=settings.checkpoint_ms,
+            cluster_label=settings.cluster_label,
         )
         self._port = 0
         self._writer: Writer | None = None
@@ -234,6 +235,7 @@ class Journal:
             checksums=True,
             observed_addr=self._settings.observed_addr,
             restart=self._settings.restart if opened.previous_boot else "",
+            cluster_label=self._settings.cluster_label,
         )
 
     def _pause_ratio(self) -> float:

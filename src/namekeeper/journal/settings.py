@@ -63,3 +63,5 @@ class JournalSettings(Struct, frozen=True, kw_only=True):
     """Address of the name server that an observer asks; empty: the server records itself."""
     restart: str = ""
     """Whether the observed name server restarted since the boot before: see `server_started`."""
+    cluster_label: str = ""
+    """Label of the cluster that the name server belongs to; empty: none."""

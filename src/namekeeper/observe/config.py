@@ -11,6 +11,7 @@ from msgspec import Struct
 from namekeeper import __version__
 from namekeeper.access.rules_file import parse_toml
 from namekeeper.common.durations import parse_duration_ms
+from namekeeper.common.namesrv_clusters import LABEL_RULE, is_valid_label
 from namekeeper.errors import ConfigError
 from namekeeper.journal.contract.names import id_of_host
 from namekeeper.journal.settings import DAY_MS, JournalSettings, Limits, WriterSettings
@@ -34,7 +35,6 @@ LONGEST_BUDGET = 100.0
 SHORTEST_MS = 100
 """Least period of a request: the answers of a name server change less often."""
 
-_LABEL = re.compile(r"[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*")
 _SIZE = re.compile(r"([0-9]{1,18}) ?([KMG]i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -55,7 +55,7 @@ class ObservedCluster(Struct, frozen=True):
     """Name servers that belong together."""
 
     label: str
-    """Before the ids of its name servers; empty: none."""
+    """In the journals and before the ids of its name servers; empty: none."""
     name_servers: tuple[Address, ...]
     discover: tuple[Address, ...] = ()
     """Names in the DNS: each address behind one is a name server of its own."""
@@ -188,7 +188,7 @@ def check_targets(observing: Observing, source: str) -> None:
         raise ConfigError(f"{source}: it names no cluster: [clusters.east]")
 
 
-def journal_settings(target: Target, restart: str) -> JournalSettings:
+def journal_settings(target: Target, restart: str, cluster_label: str = "") -> JournalSettings:
     """How a name server is recorded."""
     return JournalSettings(
         server_version=__version__,
@@ -196,6 +196,7 @@ def journal_settings(target: Target, restart: str) -> JournalSettings:
         queue_bytes=QUEUE_BYTES,
         observed_addr=str(target.address),
         restart=restart,
+        cluster_label=cluster_label,
     )
 
 
@@ -206,10 +207,8 @@ def writer_settings(observing: Observing, target: Target) -> WriterSettings:
 
 
 def _cluster(label: str, table: _ClusterTable, source: str) -> ObservedCluster:
-    if not _LABEL.fullmatch(label):
-        raise ConfigError(
-            f"{source}: cluster {label!r}: a label has letters, digits, and single dots or hyphens"
-        )
+    if not is_valid_label(label):
+        raise ConfigError(f"{source}: cluster {label!r}: a label has {LABEL_RULE}")
     if bool(table.tls_cert) != bool(table.tls_key):
         raise ConfigError(
             f"{source}: cluster {label!r}: tls_cert and tls_key go together: give both, or none"

@@ -145,7 +145,7 @@ class Observers:
 
         def open_journal(restart: str, take_snapshot: Callable[[], Snapshot], now: Now) -> ObservedJournal:
             writer = writer_settings(self._observing, target)
-            settings = journal_settings(target, restart)
+            settings = journal_settings(target, restart, cluster.label)
             return ObservedJournal(settings, writer, target.address.port, take_snapshot, now)
 
         path = cluster.logs.get(target.address)

@@ -20,8 +20,8 @@ MINUTE = 60_000
 class Story:
     """One name server; every call happens a second after the one before."""
 
-    def __init__(self, namesrv: str = "ns_9876") -> None:
-        self.journal = JournalledServer(namesrv)
+    def __init__(self, namesrv: str = "ns_9876", cluster_label: str = "") -> None:
+        self.journal = JournalledServer(namesrv, cluster_label)
         self.connections: dict[str, int] = {}
         self.brokers: dict[str, Broker] = {}
 

@@ -135,6 +135,16 @@ def test_of_a_group_that_is_gone_beside_one_that_is_not_writable_the_master_has_
     assert any(fact.text.startswith("its master (a0:1) lost its connection") for fact in found.facts)
 
 
+def test_a_name_server_with_another_label_does_not_count_whatever_addresses_its_brokers_have():
+    one, other, stranger = Story("one", "east"), Story("other", "east"), Story("stranger", "west")
+    for story in (one, other, stranger):
+        story.registers("b0", "a0:1", ("T",))
+    stranger.registers("b0", "a0:1", ("T", "U"))
+    found = explain([story.evidence("U") for story in (one, other, stranger)])
+    assert [each.verdict for each in found[:2]] == [Verdict.NEVER_REGISTERED] * 2
+    assert found[0].summary == explain([one.evidence("U")])[0].summary
+
+
 def test_a_name_server_of_another_cluster_does_not_count_as_one_that_has_the_topic():
     one, other, stranger = Story("one"), Story("other"), Story("stranger")
     for story, addr in ((one, "a0:1"), (other, "a0:1"), (stranger, "x0:1")):

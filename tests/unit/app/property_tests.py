@@ -93,6 +93,7 @@ SHOWN_BY = {
     "journalPath": "unit/app/test_journal_settings.py::test_the_folder_is_beside_the_kv_file_or_where_it_is_wanted",
     "restoreRoutes": "unit/app/test_restoring.py::test_why_nothing_is_restored_is_said",
     "journalNamesrvId": JOURNAL,
+    "clusterLabel": JOURNAL,
     "journalFsync": JOURNAL,
     "journalFsyncIntervalMs": JOURNAL,
     "journalSegmentBytes": JOURNAL,

@@ -86,6 +86,16 @@ def test_name_servers_of_different_clusters_are_noted(servers: dict[str, FakeNam
     assert json.loads(run(servers, A, B, "--json").stdout)["share_brokers"] is False
 
 
+@pytest.mark.parametrize(("label", "is_noted"), [("east", False), ("west", True), ("", False)])
+def test_different_labels_are_noted(servers: dict[str, FakeNamesrv], label: str, is_noted: bool) -> None:
+    servers[A].config["clusterLabel"], servers[B].config["clusterLabel"] = "east", label
+    result = run(servers, A, B)
+
+    noted = f"note: {A} and {B} have the cluster labels east and west: they serve different clusters\n"
+    assert (result.exit_code, result.stderr) == (0, noted if is_noted else "")
+    assert json.loads(run(servers, A, B, "--json").stdout)["cluster_labels"] == ["east", label]
+
+
 def test_an_empty_name_server_is_not_of_another_cluster(servers: dict[str, FakeNamesrv]) -> None:
     servers[B] = FakeNamesrv()
     result = run(servers, A, B)

@@ -130,3 +130,21 @@ def test_a_window_of_topics_has_a_limited_number_of_queues(monkeypatch):
         monkeypatch.setattr("namekeeper.console.tables.QUEUES_LIMIT", limit)
         found = topic_rows(held, TableQuery(limit=2))
         assert ([row["topic"] for row in found["rows"]], found["total"]) == (shown, 4)
+
+
+def test_labels_part_clusters_with_equal_names_and_addresses():
+    """Without labels, each topic of one of them would differ, and could not be written to at the other."""
+    stories = [Story("east_1", "east"), Story("east_2", "east"), Story("west_1", "west")]
+    for story in stories[:2]:
+        story.registers("b0", "a0:1", ("orders", "payments"))
+    stories[2].registers("b0", "a0:1", ("invoices",))
+    for story in stories:
+        story.alive()
+    held = all_held(*stories)
+    found = troubles(held)
+    assert (found["unwritable"], found["topics_differ"], found["brokers_differ"]) == (0, 0, 0)
+    assert topic_rows(held, TableQuery(only="unwritable"))["total"] == 0
+    rows = namesrv_rows(followed_of(*stories), held)
+    assert [(row["cluster_label"], row["compared_with"]) for row in rows] == [
+        ("east", ["east_2"]), ("east", ["east_1"]), ("west", []),
+    ]  # fmt: skip

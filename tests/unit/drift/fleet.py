@@ -11,9 +11,9 @@ __all__ = ["A", "B", "align_ends", "changes_queues", "fleet", "report"]
 A, B = "10.0.0.1:10911", "10.0.0.2:10911"
 
 
-def fleet(count: int = 3) -> list[Story]:
+def fleet(count: int = 3, label: str = "", prefix: str = "ns") -> list[Story]:
     """Name servers with two brokers each, both with the topic orders."""
-    stories = [Story(f"ns-{number}") for number in range(1, count + 1)]
+    stories = [Story(f"{prefix}-{number}", label) for number in range(1, count + 1)]
     for story in stories:
         story.registers("broker-a", A, ("orders",))
         story.registers("broker-b", B, ("orders", "payments"))

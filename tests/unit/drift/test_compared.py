@@ -94,3 +94,21 @@ def test_clusters_are_those_of_the_instant():
     assert groups.at == end
     assert [[each.namesrv for each in cluster] for cluster in groups.clusters] == [["ns-1", "ns-2"]]
     assert A in set(groups.clusters[0][0].recent_addrs())
+
+
+def test_two_networks_with_equal_addresses_are_told_apart_by_labels():
+    """Without labels, each change in one of them is a difference from the other."""
+    for labels, kinds in ((("", ""), [DriftKind.TOPIC_MISSING]), (("east", "west"), [])):
+        east, west = fleet(2, labels[0]), fleet(2, labels[1], "west")
+        for story in west:
+            story.deleted("payments")
+        align_ends([*east, *west])
+        assert [each.kind for each in report([*east, *west]).verdicts] == kinds
+
+
+def test_a_disagreement_within_a_label_is_found():
+    east, west = fleet(2, "east"), fleet(2, "west", "west")
+    west[1].deleted("payments")
+    align_ends([*east, *west])
+    (found,) = report([*east, *west]).verdicts
+    assert (found.kind, found.name_servers) == (DriftKind.TOPIC_MISSING, ["west-1", "west-2"])

@@ -9,12 +9,14 @@ from namekeeper.answers.source import JournalAnswers
 from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.drift.report import find_drift
 from namekeeper.pipeline.gold.steps import make_gold
+from tests.support.history.labels import labelled
 from tests.support.history.observed import BEGIN, FIRST, MINUTE, SECOND, observed
 from tests.support.journal.folder import write_journal
 from tests.support.pipeline.duck import Duck
 
 
-def test_journals_and_their_warehouse_have_the_same_drift(tmp_path):
+@pytest.mark.parametrize("labels", [("", ""), ("east", "east"), ("east", "west")])
+def test_journals_and_their_warehouse_have_the_same_drift(labels, tmp_path):
     history, servers = observed(FIRST, SECOND)
     for server in servers:
         server.come(0, 0)
@@ -22,9 +24,13 @@ def test_journals_and_their_warehouse_have_the_same_drift(tmp_path):
     servers[0].go(20 * MINUTE, 6_000)
     for server in servers:
         server.end(40 * MINUTE)
+    recorded = {
+        namesrv: labelled(records, label) if label else records
+        for (namesrv, records), label in zip(history.records.items(), labels, strict=True)
+    }
     duck = Duck()
-    make_gold(duck, duck.load([record for records in history.records.values() for record in records]))
-    for namesrv, records in history.records.items():
+    make_gold(duck, duck.load([record for records in recorded.values() for record in records]))
+    for namesrv, records in recorded.items():
         lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
         write_journal(tmp_path / "journals" / namesrv, lines)
     sources = (
@@ -36,6 +42,6 @@ def test_journals_and_their_warehouse_have_the_same_drift(tmp_path):
     for at, count in ((None, 1), (BEGIN + 15 * MINUTE, 1), (BEGIN + 5 * MINUTE, 0)):
         journals, warehouse = (find_drift(source.histories(at, DAY_MS), at) for source in sources)
         assert warehouse == journals
-        assert len(journals.verdicts) == count
+        assert len(journals.verdicts) == (count if labels[0] == labels[1] else 0)
     (only,) = sources[1].histories(None, DAY_MS, [SECOND])
     assert only.namesrv == SECOND

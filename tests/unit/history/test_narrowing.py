@@ -1,5 +1,7 @@
 """Which steps, rows and brokers count for a topic."""
 
+from msgspec import structs
+
 from namekeeper.history.narrowing import (
     BrokersOfTopic,
     is_later_part_of,
@@ -66,6 +68,13 @@ def test_a_checkpoint_keeps_sessions_and_the_rows_of_the_topic():
     whole = checkpoint(group("b"))
     narrowed(whole, "T")
     assert whole.state.of.keys() == {GroupKey("b")}
+
+
+def test_a_narrowed_checkpoint_has_the_label():
+    whole = structs.replace(checkpoint(group("b"), has("b", "T")), cluster_label="east")
+    for found in (narrowed(whole, "T"), *steps_of_topic([whole]), *steps_of_broker([whole], "b")):
+        assert isinstance(found, CheckpointApplied)
+        assert found.cluster_label == "east"
 
 
 def test_sessions_of_other_brokers_do_not_count_but_where_they_end_one():

@@ -52,6 +52,16 @@ def stop(made: Journal) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "JournalThread"]
 
 
+def test_the_label_of_the_cluster_is_in_the_start_and_in_each_checkpoint(tmp_path, clock):
+    made = journal(clock, structs.replace(SETTINGS, cluster_label="east"))
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    stop(made)
+    labels = [record.get("cluster_label") for record in records_in(tmp_path)]
+    assert labels[:2] == ["east", "east"]
+    assert set(labels[2:]) == {None}
+
+
 def test_what_is_recorded_before_the_thread_starts_is_written_first(tmp_path, clock):
     made = journal(clock)
     made.recorder.begin()

@@ -131,8 +131,12 @@ def test_each_name_server_has_a_journal_of_its_own():
         target.id,
         observing.limits,
     )
-    settings = journal_settings(target, "seen")
-    assert (settings.observed_addr, settings.restart) == ("10.0.0.1:9876", "seen")
+    settings = journal_settings(target, "seen", "east")
+    assert (settings.observed_addr, settings.restart, settings.cluster_label) == (
+        "10.0.0.1:9876",
+        "seen",
+        "east",
+    )
 
 
 def test_two_name_servers_with_one_journal_are_refused():

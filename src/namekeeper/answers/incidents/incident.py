@@ -96,7 +96,7 @@ def incidents(
     """The incidents of any name servers, in order of their time.
 
     Args:
-        histories: one for each name server. Only name servers that share brokers are looked at together.
+        histories: one for each name server. Only name servers of one cluster are looked at together.
         topics: those that incidents may be about, see `lost_topics`; None: all.
         up_to: name server -> the last instant that counts, wall ms; by default the last that is known. Name
             servers that run need the same instant: those that are known for longer would miss what the others
@@ -120,7 +120,8 @@ def incidents_by_cluster(
     """
     of_each = {history.namesrv: history for history in histories}
     addrs = {namesrv: set(_recent_addrs(history)) for namesrv, history in of_each.items()}
-    clusters = [tuple(sorted(cluster)) for cluster in dict.fromkeys(namesrv_clusters(addrs).values())]
+    labels = {namesrv: history.cluster_label for namesrv, history in of_each.items()}
+    clusters = [tuple(sorted(each)) for each in dict.fromkeys(namesrv_clusters(addrs, labels).values())]
     return [
         (cluster, incidents_of_cluster([of_each[namesrv] for namesrv in cluster], topics, up_to))
         for cluster in clusters

@@ -15,6 +15,7 @@ const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 
 const isBeingRead = (row) => !row.problem && row.progress[0] < row.progress[1];
 const isCompared = (rows) => rows.some((row) => row.knowledge === "known" && row.compared_with.length);
 const hasClusters = (rows) => rows.some((row) => row.compared_with.length < rows.length - 1);
+const hasLabels = (rows) => rows.some((row) => row.cluster_label);
 const progressOf = (row) => `${row.progress[0].toLocaleString("en")} of ${number(row.progress[1], "part", "parts")}`;
 const knowledgeOf = (row) => {
   if (row.problem) return h("span", { class: "wrong" }, printable(row.problem));
@@ -32,13 +33,14 @@ export const NameServers = ({ rows }) => h("section", { "aria-labelledby": "name
       { title: "name server" }, { title: "state" }, { title: "last that is known", kind: "time" },
       { title: "clusters", kind: "number" }, { title: "broker names", kind: "number" },
       { title: "brokers", kind: "number" }, { title: "topics", kind: "number" },
-      ...(hasClusters(rows) ? [{ title: "compared with" }] : []),
+      ...(hasLabels(rows) ? [{ title: "label" }] : []), ...(hasClusters(rows) ? [{ title: "compared with" }] : []),
     ],
     rows: rows.map((row) => ({
       key: row.namesrv,
       cells: [h(Name, { text: row.namesrv }), knowledgeOf(row), h(Time, { ms: row.knows_up_to, plain: true }),
         ...["clusters", "broker_names", "brokers", "topics"].map((name) =>
           row.knowledge === "known" ? row[name].toLocaleString("en") : ""),
+        ...(hasLabels(rows) ? [printable(row.cluster_label)] : []),
         ...(hasClusters(rows) ? [row.compared_with.length ? row.compared_with.map(printable).join(", ") : "none: another cluster"] : [])],
     })),
   }),

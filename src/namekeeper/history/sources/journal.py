@@ -127,7 +127,8 @@ class JournalSteps(Steps):
             return None
         end = History(history.namesrv)
         at = running_at if running_at is not None and goes_on(last, running_at) else last
-        end.take(CheckpointApplied(boot=0, seq=0, ts=at, state=history.last_rows()))
+        rows, label = history.last_rows(), history.cluster_label
+        end.take(CheckpointApplied(boot=0, seq=0, ts=at, state=rows, cluster_label=label))
         return end
 
     def present(self, coverage: Coverage, /) -> Present:

@@ -31,6 +31,7 @@ _ROUTES_AT_ONCE = 100
 """Routes that are requested each time even if no broker or topic was added or removed: the topics take
 turns."""
 _SCOPE = SnapshotScope(parts=frozenset({SnapshotPart.TOPIC}))
+_FIRST_SCOPE = structs.replace(_SCOPE, with_label=True)
 
 
 class RunningSource:
@@ -134,7 +135,7 @@ class RunningSteps(Steps):
         namesrv = await self._connected()
         last = self._snapshot
         if last is None:
-            return await take_snapshot(namesrv, _SCOPE, _no_progress)
+            return await take_snapshot(namesrv, _FIRST_SCOPE, _no_progress)
         info = await operations.cluster_info(namesrv)
         topics = (await operations.all_topics(namesrv)).topic_list
         if dict(info.broker_addr_table) != last.brokers or set(topics) != last.routes.keys():

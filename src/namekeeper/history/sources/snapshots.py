@@ -48,7 +48,7 @@ class LiveSteps:
             self._is_heard = True
             rows = Rows()
             rows.apply(self._rows.values())
-            yield CheckpointApplied(_BOOT, self._seq, at, rows)
+            yield CheckpointApplied(_BOOT, self._seq, at, rows, snapshot.cluster_label)
             return
         records = list(_between(before, self._rows))
         if records:

@@ -181,11 +181,12 @@ def _state_steps(own: Mapping[str, list[Row]]) -> Iterator[_Positioned]:
         records.sort(key=_seq)
         last = records[-1]
         yield boot, last.seq, 1, Changed(boot, last.seq, last.ts, records)
+    labels = {row["boot"]: row.get("cluster_label") or "" for row in own.get("name_server_boot", ())}
     for row in own.get("complete_checkpoint", ()):
         boot, begin = row["boot"], row["begin_seq"]
         rows = Rows()
         rows.apply(sorted(states.get((boot, begin), []), key=_seq))
-        yield boot, begin, 1, CheckpointApplied(boot, begin, row["from_ts"], rows)
+        yield boot, begin, 1, CheckpointApplied(boot, begin, row["from_ts"], rows, labels.get(boot, ""))
 
 
 def _with_envelope(record: Record, row: Row) -> Record:

@@ -28,7 +28,6 @@ ROWS_IN_A_RECORD = 1_000
 """Topic rows, or lookup counts, in one record: a line stays under some hundred kilobytes."""
 
 NO_MAPPING = Raw(b"null")
-
 EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
 """Bounds of `BrokerMinute.gaps`."""
 
@@ -146,6 +145,8 @@ class ServerStarted(Record, tag="server_started", kw_only=True):
         " the name server itself writes the journal.",
         column="Whether the observed name server restarted since the boot before: seen, or possible.",
         null="the first boot, or the name server itself writes the journal")] = ""
+    cluster_label: Annotated[str, stated(
+        "Label of its cluster: name servers with different ones are not compared.", null="none")] = ""
 
 
 class ServerAlive(Record, tag="server_alive", kw_only=True):
@@ -182,6 +183,7 @@ class CheckpointBegin(Record, tag="checkpoint_begin", kw_only=True):
     kind_class, fact = "checkpoint", _CHECKPOINT
 
     reason: Annotated[str, stated("start, interval, recovery or retention.")]
+    cluster_label: Annotated[str, stated("That of server_started: readers may begin here.", column=None)] = ""
 
 
 class CheckpointEnd(Record, tag="checkpoint_end", kw_only=True):

@@ -82,6 +82,8 @@ class CheckpointApplied(Step):
 
     state: Any
     """The `CheckpointRows` that the maker of the steps was told to make."""
+    cluster_label: str = ""
+    """Label of the cluster that the name server belongs to; empty: none."""
 
 
 class Lost(Step):
@@ -291,7 +293,9 @@ class StepMaker:
         position = begin.boot, begin.seq, begin.ts
         # Where rows were skipped, they say what is known.
         happened.append(
-            Seen(*position, None) if checkpoint.is_skipped else CheckpointApplied(*position, checkpoint.state)
+            Seen(*position, None)
+            if checkpoint.is_skipped
+            else CheckpointApplied(*position, checkpoint.state, begin.cluster_label)
         )
         self._pass_on_later(happened)
 

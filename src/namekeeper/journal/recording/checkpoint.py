@@ -10,7 +10,7 @@ from namekeeper.journal.recording.snapshot import Snapshot
 __all__ = ["checkpoint_records"]
 
 
-def checkpoint_records(snapshot: Snapshot, reason: str) -> Iterator[Record]:
+def checkpoint_records(snapshot: Snapshot, reason: str, cluster_label: str = "") -> Iterator[Record]:
     """The records of a checkpoint: its start, every row, its end with the counts.
 
     Each is a change of its own. All but the first have the first one's seq as `checkpoint`. The journal may
@@ -19,8 +19,9 @@ def checkpoint_records(snapshot: Snapshot, reason: str) -> Iterator[Record]:
     Args:
         snapshot: the state at the position of the first record.
         reason: start, interval, recovery or retention.
+        cluster_label: label of the cluster that the name server belongs to; empty: none.
     """
-    yield CheckpointBegin(reason=reason)
+    yield CheckpointBegin(reason=reason, cluster_label=cluster_label)
     counts: Counter[str] = Counter()
     for record in _rows(snapshot):
         counts[record.kind] += 1

@@ -53,6 +53,7 @@ class Recorder:
         clock: Clock,
         started: Callable[[], ServerStarted],
         checkpoint_ms: int,
+        cluster_label: str = "",
     ) -> None:
         """Prepare.
 
@@ -62,6 +63,7 @@ class Recorder:
             clock: Gives the times of the records.
             started: Makes the first record of a boot; the writer calls it, because it knows the folder.
             checkpoint_ms: Time between two checkpoints.
+            cluster_label: Label of the cluster that the name server belongs to; empty: none.
         """
         self.sequencer = Sequencer(backlog)
         self._source = source
@@ -69,6 +71,7 @@ class Recorder:
         self._clock = clock
         self._started = started
         self._checkpoint_ms = checkpoint_ms
+        self._cluster_label = cluster_label
         self.is_recording = False
         self._timeline: Timeline
         self._activity: Activity
@@ -274,7 +277,7 @@ class Recorder:
         self._checkpoint_due_ms = now.mono_ms + self._checkpoint_ms
         time = self._at(now)
         self._holes_covered = holes = self.sequencer.holes
-        records = checkpoint_records(snapshot, reason)
+        records = checkpoint_records(snapshot, reason, self._cluster_label)
         self.sequencer.record(next(records), time, mark=Mark.CHECKPOINT_BEGIN)
         self._steps.append(self._queue_rows(records, self.sequencer.last_seq, holes))
 

@@ -16,3 +16,15 @@ def test_nobody_writes_to_the_topic_by_which_members_of_a_name_know_each_other(t
     story.later()
     story.alive()
     assert [each.kind for each in incidents([story.history()])] == kinds
+
+
+def test_a_broker_of_another_label_does_not_hide_one_that_is_away():
+    stories = [Story("east", "east"), Story("west", "west")]
+    for story in stories:
+        story.registers("b0", "a0:1", ("T",))
+    gone = stories[0].connection_breaks("a0:1")
+    for story in stories:
+        story.later()
+        story.alive()
+    found = incidents([story.history() for story in stories])
+    assert [(each.kind, each.from_ts, each.is_open) for each in found] == [("broker_away", gone, True)]

@@ -58,6 +58,31 @@ def test_from_a_time_on_reading_begins_with_the_checkpoint_before_it(story, tmp_
     assert dict(late.rows(TopicKey, story.now)) == dict(every.rows(TopicKey, story.now))
 
 
+@pytest.mark.parametrize("is_part", [False, True])
+def test_the_label_of_the_cluster_is_known_wherever_reading_begins(is_part, tmp_path):
+    story = Story(cluster_label="east")
+    for _ in range(3):
+        story.registers()
+        story.journal.begin_checkpoint("interval")
+        story.journal.go_on_with_checkpoint(1_000)
+    source = JournalSource([FoundJournal(story.folder(tmp_path, per_segment=5))])
+    since = story.now if is_part else None
+    assert followed(source, None, since).cluster_label == "east"
+    (namesrv,) = source.namesrvs()
+    end = source.steps(namesrv).end()
+    assert end is not None
+    assert end.cluster_label == "east"
+
+
+def test_the_label_of_the_last_start_counts(tmp_path):
+    story = Story()
+    story.registers()
+    story.journal.cluster_label = "east"
+    story.journal.stop()
+    story.journal.start()
+    assert followed(JournalSource([FoundJournal(story.folder(tmp_path))])).cluster_label == "east"
+
+
 def test_a_part_says_nothing_of_the_present(story, tmp_path):
     source = JournalSource([FoundJournal(story.folder(tmp_path))])
     (namesrv,) = source.namesrvs()

@@ -49,6 +49,22 @@ def test_it_is_known_from_its_first_answer_to_its_last(watched: Watched):
     assert watched.sender.timeouts_ms == {7}
 
 
+def test_it_is_asked_for_its_label_at_first(watched: Watched):
+    watched.server.config["clusterLabel"] = "east"
+    watched.read()
+    assert watched.rows.cluster_label == "east"
+    assert 319 in watched.asked()
+    watched.server.brokers["new"] = broker("c", "new", _0="new:1")
+    watched.read()
+    assert 319 not in watched.asked()
+
+
+def test_one_that_does_not_show_its_configuration_has_no_label(watched: Watched):
+    watched.server.refusals[319] = (16, "no")
+    assert watched.read()
+    assert watched.rows.cluster_label == ""
+
+
 def test_it_is_asked_every_half_second(watched: Watched):
     watched.read()
     watched.asked()

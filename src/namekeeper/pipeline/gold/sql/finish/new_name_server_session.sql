@@ -1,7 +1,7 @@
 -- Boots of name servers, with the last measured offset of the clock.
 -- columns: namesrv, boot, uuid, server_version, port, previous_boot, first_seq, last_seq, first_ts, ended_by,
 --   knows_up_to, losses, lost_records, unknown_ms, dropped_changes, dropped_records, clock_steps, clock_back_ms,
---   hidden_ms, clock_offset_ms
+--   hidden_ms, cluster_label, clock_offset_ms
 -- reads: computed_name_server_session, name_server_clock_daily
 -- writes: name_server_session
 WITH measured_offset AS (

@@ -1,7 +1,7 @@
 -- Boots of name servers, with the losses of each.
 -- columns: namesrv, boot, uuid, server_version, port, previous_boot, first_seq, last_seq, first_ts, ended_by,
 --   knows_up_to, losses, lost_records, unknown_ms, dropped_changes, dropped_records, clock_steps, clock_back_ms,
---   hidden_ms
+--   hidden_ms, cluster_label
 -- reads: boot_extent, lost_records, name_server_timeline, server
 -- kept: several views read it, and it has few rows
 WITH extent AS (
@@ -15,7 +15,7 @@ server_summary AS (
   SELECT
     namesrv, boot,
     max(uuid) AS uuid, max(server_version) AS server_version, max(port) AS port,
-    max(previous_boot) AS previous_boot, max(observed_addr) AS observed_addr,
+    max(previous_boot) AS previous_boot, max(observed_addr) AS observed_addr, max(cluster_label) AS cluster_label,
     max(CASE WHEN kind = 'server_stopped' THEN 1 ELSE 0 END) AS stops,
     sum(CASE WHEN kind = 'clock_changed' THEN 1 ELSE 0 END) AS clock_steps,
     min(CASE WHEN kind = 'clock_changed' THEN step_ms END) AS largest_step_back_ms,
@@ -52,7 +52,8 @@ SELECT
   coalesce(d.dropped_records, 0) AS dropped_records,
   coalesce(d.clock_steps, 0) AS clock_steps,
   CASE WHEN d.largest_step_back_ms < 0 THEN -d.largest_step_back_ms ELSE 0 END AS clock_back_ms,
-  s.hidden_ms
+  s.hidden_ms,
+  d.cluster_label
 FROM extent s
 LEFT JOIN server_summary d ON d.namesrv = s.namesrv AND d.boot = s.boot
 LEFT JOIN loss_summary l ON l.namesrv = s.namesrv AND l.boot = s.boot
