@@ -1,6 +1,6 @@
 """Answers about the past of one or more name servers, by name server."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -20,7 +20,14 @@ from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
 from namekeeper.journal.reading.state import State
 
-__all__ = ["HeldAt", "JournalAnswers", "PastAnswers", "SourceProgress"]
+__all__ = [
+    "HeldAt",
+    "JournalAnswers",
+    "PastAnswers",
+    "SourceProgress",
+    "found_in",
+    "no_such_cluster",
+]
 
 SourceProgress = Callable[[str, int, int], None]
 """Called with the name of what is read, the parts read so far, and all parts."""
@@ -123,7 +130,7 @@ class JournalAnswers:
         self._back_ms = back_ms
         self._audit_notes: list[str] = []
         opened: dict[FoundJournal, JournalFolder] = {}
-        for found in (each for folder in folders for each in _found(folder)):
+        for found in (each for folder in folders for each in found_in(folder)):
             if found not in opened:
                 report = None if progress is None else partial(progress, str(found))
                 opened[found] = JournalFolder(found, report, limit_bytes=limit_bytes)
@@ -202,5 +209,18 @@ class JournalAnswers:
         self._journals = {namesrv: self._journals[namesrv]}
 
 
-def _found(folder: str | FoundJournal) -> list[FoundJournal]:
+def found_in(folder: str | FoundJournal) -> list[FoundJournal]:
+    """The journals in a folder, or the one that was found."""
     return [folder] if isinstance(folder, FoundJournal) else find_journals(folder)
+
+
+def no_such_cluster(label: str, labels: Iterable[str]) -> ConfigError:
+    """The error that no name server has the label of a cluster.
+
+    Args:
+        label: the one that is not there.
+        labels: those of the name servers; empty: none.
+    """
+    there = sorted({each for each in labels if each})
+    what = f"the labels are {', '.join(there)}" if there else "no name server has a label (clusterLabel)"
+    return ConfigError(f"there is no cluster {label!r}: {what}")

@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from namekeeper.answers.evidence import DAY_MS
-from namekeeper.answers.source import JournalAnswers, PastAnswers, SourceProgress
+from namekeeper.answers.source import (
+    JournalAnswers,
+    PastAnswers,
+    SourceProgress,
+    found_in,
+    no_such_cluster,
+)
 from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
@@ -20,7 +26,7 @@ from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError
-from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
 
@@ -37,6 +43,7 @@ __all__ = [
     "take_sender",
     "take_source",
     "take_zone",
+    "with_label",
     "zone_option",
 ]
 
@@ -58,6 +65,8 @@ _PAGES, _TOKEN = "namekeeper.pages", "namekeeper.token"
 """Keys of the context at which the values of `-c`, `-n`, `--http` and `--token` are kept."""
 _SENDER_OPTIONS = "namekeeper.sender_options"
 """Key of the context with the options for TLS and signatures: their files are read when somebody is asked."""
+_CLUSTER = "namekeeper.cluster"
+"""Key of the context with the value of `--cluster`."""
 _REMOTE = "namekeeper.remote_journals"
 """Key of the context with the journals of other hosts: `--follow` continues with the copied files."""
 
@@ -115,6 +124,11 @@ def _journal_options(function: Callable[..., None]) -> Callable[..., None]:
         help="Sent to operators' pages as bearer token, where access rules ask for one. "
         + rather_set("NAMEKEEPER_HTTP_TOKEN"),
     )(function)  # fmt: skip
+    function = click.option(
+        "--cluster", "cluster", metavar="LABEL", callback=_note, expose_value=False,
+        help="Only name servers with this label: the setting clusterLabel, or the name in the file of "
+        "an observer.",
+    )(function)  # fmt: skip
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",
         help="Journal folder of a name server, or a folder with several; may be repeated. By default those "
@@ -134,7 +148,7 @@ def _with_sender_options(command: Callable[..., None]) -> Callable[..., None]:
     return sender_options(with_sender_options)
 
 
-def _note(context: click.Context, option: click.Parameter, values: tuple[str, ...] | str) -> None:
+def _note(context: click.Context, option: click.Parameter, values: tuple[str, ...] | str | None) -> None:
     context.meta[f"namekeeper.{option.name}"] = values
 
 
@@ -189,7 +203,8 @@ def take_source(
         return JournalAnswers(take_journals(journals), namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseAnswers
 
-    return WarehouseAnswers(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
+    cluster: str | None = meta.get(_CLUSTER)
+    return WarehouseAnswers(warehouse, session, namesrv, cluster=cluster, back_ms=back_ms, progress=progress)
 
 
 def take_journals(journals: Sequence[str]) -> list[str | FoundJournal]:
@@ -205,7 +220,27 @@ def take_journals(journals: Sequence[str]) -> list[str | FoundJournal]:
     if config_files or not found:
         here, others = journals_by_default(config_files, take_sender)
         found += [*here, *_remote_journals((), others)]
-    return found
+    cluster: str | None = meta.get(_CLUSTER)
+    return found if cluster is None else [*with_label(found, cluster)]
+
+
+def with_label(folders: Sequence[str | FoundJournal], label: str) -> list[FoundJournal]:
+    """The journals of the name servers with the label of a cluster.
+
+    Args:
+        folders: those with journals, or journals that were found.
+        label: of the cluster.
+
+    Raises:
+        ConfigError: there is none.
+        JournalError: one is not a journal, or can't be read.
+    """
+    found = [each for folder in folders for each in found_in(folder)]
+    labels = {each: JournalReader(each).cluster_label() for each in found}
+    wanted = [each for each in found if labels[each] == label]
+    if not wanted:
+        raise no_such_cluster(label, labels.values())
+    return wanted
 
 
 def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[FoundJournal]:

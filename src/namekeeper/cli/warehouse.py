@@ -9,7 +9,7 @@ from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts, uncertain_from_facts
 from namekeeper.answers.from_rows import route_from_rows, state_from_rows
 from namekeeper.answers.render import RouteAt, UncertainChange
-from namekeeper.answers.source import HeldAt, SourceProgress
+from namekeeper.answers.source import HeldAt, SourceProgress, no_such_cluster
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
 from namekeeper.history.history import History
@@ -29,6 +29,7 @@ class WarehouseAnswers:
         uri: where it is.
         session: makes the session of Spark; called only if Spark has to read the tables.
         namesrv: only this name server is wanted.
+        cluster: only name servers with this label of a cluster are wanted.
         back_ms: how long before a time the history of a topic is read; more if that does not show the cause.
         progress: called when Spark starts.
 
@@ -44,10 +45,11 @@ class WarehouseAnswers:
         session: MakeSession,
         namesrv: str | None = None,
         *,
+        cluster: str | None = None,
         back_ms: int = DAY_MS,
         progress: SourceProgress | None = None,
     ) -> None:
-        self._namesrv = namesrv
+        self._namesrv, self._cluster = namesrv, cluster
         self._back_ms = back_ms
         with refusals():
             from namekeeper.pipeline.answers.engines import open_tables
@@ -87,7 +89,7 @@ class WarehouseAnswers:
                 (instant, each)
                 for instant in sorted(set(instants.values()))
                 for each in route_rows(self._tables, topic, instant, self._namesrv)
-                if instants[each.namesrv] == instant
+                if instants.get(each.namesrv) == instant
             ]
         uncertain = {} if at is None else self._uncertain_changes(topic, at)
         return [
@@ -142,12 +144,13 @@ class WarehouseAnswers:
         Raises:
             ConfigError: the warehouse holds no journal.
         """
-        self._ends()
+        ends = self._ends()
         with refusals():
             from namekeeper.pipeline.answers.recorded import recorded
 
             found = recorded(self._tables, name, begin_at, end_at, self._namesrv)
-        return changes_from_facts(name, found.tables, found.bases, begin_at, end_at)
+        bases = {namesrv: base for namesrv, base in found.bases.items() if namesrv in ends}
+        return changes_from_facts(name, found.tables, bases, begin_at, end_at)
 
     def histories(
         self, at: int | None, back_ms: int, namesrvs: Collection[str] | None = None
@@ -178,12 +181,13 @@ class WarehouseAnswers:
         Raises:
             ConfigError: the warehouse holds no journal.
         """
-        self._ends()
+        ends = self._ends()
         args = {"since": begin_at, "until": end_at, "namesrv": self._namesrv}
         with refusals():
             judged, denied = (
                 self._tables.ask(name, args).rows for name in ("judged_request", "denied_request")
             )
+        judged, denied = ([row for row in rows if row["namesrv"] in ends] for rows in (judged, denied))
         return audit_from_rows(judged, denied, query)
 
     def topics(self) -> list[str]:
@@ -205,14 +209,26 @@ class WarehouseAnswers:
             rows = knowledge(self._tables, 0, self._namesrv)
         ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
         self._check(list(ends))
-        return ends
+        if self._cluster is None:
+            return ends
+        labels = self._labels()
+        if self._cluster not in labels.values():
+            raise no_such_cluster(self._cluster, labels.values())
+        return {namesrv: end for namesrv, end in ends.items() if labels.get(namesrv) == self._cluster}
+
+    def _labels(self) -> dict[str, str]:
+        """Name server -> label of its cluster at its last start."""
+        with refusals():
+            rows = self._tables.ask("name_server_boot", {"namesrv": self._namesrv}).rows
+        return {row["namesrv"]: row["cluster_label"] or "" for row in rows}
 
     def _evidence(self, topic: str, since: int, until: int, ends: Mapping[str, int]) -> list[Evidence]:
         with refusals():
             from namekeeper.pipeline.answers.recorded import recorded_for_why
 
             found = recorded_for_why(self._tables, topic, since, until, self._namesrv)
-        return evidence_from_facts(topic, found.tables, found.bases, ends)
+        bases = {namesrv: base for namesrv, base in found.bases.items() if namesrv in ends}
+        return evidence_from_facts(topic, found.tables, bases, ends)
 
     def _uncertain_changes(self, topic: str, at: int) -> Mapping[str, Sequence[UncertainChange]]:
         """Name server -> the changes of a route that may have happened before a time or after it."""

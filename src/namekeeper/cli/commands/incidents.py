@@ -9,6 +9,7 @@ from namekeeper.answers.incidents.incident import FoundIncident, in_order, incid
 from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
 from namekeeper.answers.incidents.texts import incident_line, incident_value
 from namekeeper.answers.render import explain_knowledge, knows_up_to_text
+from namekeeper.answers.source import found_in
 from namekeeper.answers.times import Zone, iso_text
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
@@ -29,7 +30,6 @@ from namekeeper.errors import NamekeeperError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.journal.reading.reader import FoundJournal, find_journals
 
 __all__ = ["EXIT_OPEN", "LINES_SHOWN", "incidents_command"]
 
@@ -71,7 +71,8 @@ def incidents_command(  # noqa: PLR0913 - one for each option
     try:
         expected = None if expected_file is None else ExpectedFile(expected_file)
         with shown_reading() as progress:
-            found_journals = _found(take_journals(journals))
+            folders = take_journals(journals)
+            found_journals = [each for folder in folders for each in found_in(folder)]
             reading = IncidentJournals(found_journals, progress, is_whole=expected is not None)
             every = reading.read(since)
         for text in (*reading.notes, *(() if expected is None else expected.notes)):
@@ -102,11 +103,6 @@ def _incidents(
         return incidents(histories, topics, ends)
     by_cluster = expected.applied(incidents_by_cluster(histories, topics, ends), histories, ends)
     return sorted((each for _, some in by_cluster for each in some), key=in_order)
-
-
-def _found(folders: Sequence[str | FoundJournal]) -> Iterator[FoundJournal]:
-    for folder in folders:
-        yield from [folder] if isinstance(folder, FoundJournal) else find_journals(folder)
 
 
 def _lines(

@@ -21,7 +21,7 @@ from namekeeper.journal.contract.blocks import Block, BlockSummary
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
 from namekeeper.journal.contract.lines import Line, split_lines
 from namekeeper.journal.contract.names import SegmentName
-from namekeeper.journal.contract.record import Envelope, Record
+from namekeeper.journal.contract.record import CheckpointBegin, Envelope, Record
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.folder import list_segments
 from namekeeper.journal.disk.identity import IDENTITY_FILE, load_identity
@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+_CHECKPOINT = b'{"kind":"checkpoint_begin"'
 
 CanSkip = Callable[[BlockSummary, int], bool]
 """Whether a block of a boot says nothing that is not known; asked when the records before it were taken."""
@@ -259,6 +261,16 @@ class JournalReader:
             at for at in before if has_kind(folder, self.segments[at], "checkpoint_begin", system=system)
         )
         return next(found, 0)
+
+    def cluster_label(self) -> str:
+        """Label of the cluster of name servers in the last checkpoint; empty: none."""
+        if not self.segments:
+            return ""
+        name = self.segments[self.checkpoint_before(len(self.segments) - 1)]
+        reader = RecordReader("")
+        records = (reader(line, name) for line in self.lines_of(name) if line.data.startswith(_CHECKPOINT))
+        found = [each.cluster_label for each in records if isinstance(each, CheckpointBegin)]
+        return found[-1] if found else ""
 
     def last_ts(self) -> int:
         """Wall ms of the last record; 0 if there is none."""

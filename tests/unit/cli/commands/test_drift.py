@@ -159,3 +159,31 @@ def test_what_can_not_be_used_is_refused(arguments, message):
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
+
+
+def test_only_the_name_servers_with_a_label_are_compared(tmp_path):
+    east, west = fleet(2, "east"), fleet(2, "west", "west")
+    east[1].connection_breaks(A)
+    align_ends([*east, *west])
+    given = journals([*east, *west], tmp_path)
+    result = run("--cluster", "west", *given)
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "These agree: west-1, west-2 at 2023-11-14 22:14:23.000 UTC.\n",
+    )
+    assert run("--cluster", "east", "--journal", str(tmp_path)).exit_code == 1
+    assert run(*given).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (("east", "west"), "the labels are east, west"),
+        (("", ""), "no name server has a label (clusterLabel)"),
+    ],
+)
+def test_a_label_that_no_name_server_has_is_named(labels, message, tmp_path):
+    stories = [*fleet(1, labels[0]), *fleet(1, labels[1], "west")]
+    align_ends(stories)
+    result = run("--cluster", "north", *journals(stories, tmp_path))
+    assert (result.exit_code, result.stderr) == (2, f"root: there is no cluster 'north': {message}\n")
