@@ -188,8 +188,8 @@ DRIFTS: tuple[HistoryTable, ...] = (
         "When name servers disagreed for 5 seconds or more, outside of the windows of observed ones, about"
         " whether a broker is there. Only witnesses are compared: name servers that were up and known, had"
         " seen the cluster within 7 days, and had either seen the broker since their start or been up for"
-        " 120 s. They are of one cluster of name servers: those that shared a broker address within 7 days,"
-        " directly or through others.",
+        " 120 s. They are of one cluster of name servers: those with one label, or that shared a broker"
+        " address within 7 days, directly or through others.",
         ("cluster", "broker_name", "broker_id", "broker_addr"),
         ("held_by", "missing_at"),
         "cluster string: Cluster name.",

@@ -243,18 +243,25 @@ def _compare_name_servers(engine: Engine, graph: Graph, cut: Window, args: Mappi
     """Find where name servers disagree; a single one is not compared."""
     name_server = graph["name_server"]
     make_chain(engine, [name_server], args)
-    if len(engine.rows(name_server.name)) == 1:
+    labels = engine.rows(name_server.name)
+    if len({row["namesrv"] for row in labels}) == 1:
         return
     engine.put("recompute_window", _WINDOW_DDL, [cut])
     engine.put("kept_window", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])
-    find_clusters(engine, graph, cut, args)
+    find_clusters(engine, graph, cut, args, labels)
     done = {name_server.name, "shared_broker"}
     chains = graph.chains(lambda view: view.phase == "drift" and view.name not in done)
     drifting = {**args, "shortest_ms": SHORTEST_DRIFT_MS}
     engine.concurrently([partial(make_chain, engine, chain, drifting) for chain in chains])
 
 
-def find_clusters(engine: Engine, graph: Graph, cut: Window, args: Mapping[str, Any]) -> None:
+def find_clusters(
+    engine: Engine,
+    graph: Graph,
+    cut: Window,
+    args: Mapping[str, Any],
+    labels: Iterable[Mapping[str, Any]] = (),
+) -> None:
     """Make `namesrv_cluster`: the clusters of name servers on each day; only those of one are compared.
 
     Args:
@@ -262,16 +269,21 @@ def find_clusters(engine: Engine, graph: Graph, cut: Window, args: Mapping[str, 
         graph: All views.
         cut: The days.
         args: Parameters of the queries.
+        labels: Rows of `name_server`: a label counts from its day on.
     """
     days = days_between(Window(day_at(cut.from_ts, engine.zone).from_ts, cut.to_ts), engine.zone)
     engine.put("compared_day", _DAY_DDL, days)
     make_chain(engine, [graph["shared_broker"]], {**args, "shared_ms": SHARED_MS})
-    firsts: dict[str, dict[str, set[str]]] = {day.day: {} for day in days}
+    sharing: dict[str, dict[str, set[str]]] = {day.day: {} for day in days}
     for row in engine.rows("shared_broker"):
-        firsts[row["day"]].setdefault(row["namesrv"], set()).add(row["first_namesrv"])
+        broker = " ".join(row["name_servers"])
+        for namesrv in row["name_servers"]:
+            sharing[row["day"]].setdefault(namesrv, set()).add(broker)
+    in_order = sorted(labels, key=itemgetter("from_ts"))
     found: dict[str, list[tuple[int, str]]] = {}
     for day in days:
-        for namesrv, members in namesrv_clusters(firsts[day.day]).items():
+        known = {row["namesrv"]: row["cluster_label"] or "" for row in in_order if row["from_ts"] < day.to_ts}
+        for namesrv, members in namesrv_clusters(sharing[day.day], known).items():
             found.setdefault(namesrv, []).append((day.from_ts, min(members)))
     rows: list[tuple[str, str, int, int]] = []
     for namesrv, of_days in found.items():

@@ -82,7 +82,8 @@ NAME_SERVER_SESSION = Table(
         "clock_steps bigint: Steps of the wall clock.",
         "clock_back_ms bigint: The largest step back.",
         "hidden_ms bigint: The longest time that a step back hides: its records have no time of their own.",
-        "cluster_label string: Label of the cluster that it belongs to; null: none.",
+        "cluster_label string: Label of the cluster that it belongs to; null: none, or its first record is"
+        " missing.",
         "clock_offset_ms bigint: How far its clock was off when that was measured last; null: not yet.",
     ),
 )

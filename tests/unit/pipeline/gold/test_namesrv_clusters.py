@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.pipeline.gold.chains import make_chain
 from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.plan import BEGINNING, DAY_MS, FOREVER, Window, day_at
 from namekeeper.pipeline.gold.steps import find_clusters, make_gold
 from tests.support.history.histories import MARCH, History, Record, histories
+from tests.support.history.labels import labelled
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.law import records_of
 
@@ -58,6 +60,16 @@ def test_a_disagreement_is_one_of_a_cluster(clusters):
         assert sorted(both[name], key=_order) == sorted([*west[name], *east[name]], key=_order)
 
 
+def test_labels_part_clusters_with_equal_addresses(clusters):
+    """Without them, the brokers of one cluster are missing at the name servers of the other."""
+    west = [*clusters[0]]
+    east = json.loads(json.dumps(clusters[1]).replace('"10.101.', '"10.119.'))
+    alone = [drifts(each) for each in (west, east)]
+    both = drifts([*labelled(west, "west"), *labelled(east, "east")])
+    for name in DRIFTS:
+        assert sorted(both[name], key=_order) == sorted([*alone[0][name], *alone[1][name]], key=_order)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_clusters_of_a_day_are_those_of_the_function(seed: int):
     rng = random.Random(seed)
@@ -102,3 +114,40 @@ def test_a_broker_that_moves_to_another_cluster_joins_them_while_both_remember_i
         ("b", "b", BEGINNING, day + 6 * DAY_MS),
         ("b", "b", day + 7 * DAY_MS, FOREVER),
     ]
+
+
+def test_a_label_counts_from_its_day_on():
+    day = day_at(MARCH, "UTC").from_ts
+    duck = Duck()
+    rows = [("a", "x:1", 0, FOREVER), ("b", "x:1", 0, FOREVER)]
+    duck.put(
+        "registered_broker", "namesrv string, broker_addr string, valid_from bigint, valid_to bigint", rows
+    )
+    labels = [
+        {"namesrv": "b", "from_ts": day + DAY_MS, "cluster_label": "east"},
+        {"namesrv": "a", "from_ts": day + 2 * DAY_MS, "cluster_label": "west"},
+        {"namesrv": "a", "from_ts": 0, "cluster_label": None},
+        {"namesrv": "a", "from_ts": day + 4 * DAY_MS + 1, "cluster_label": None},
+    ]
+    find_clusters(duck, gold_graph(), Window(day, day + 6 * DAY_MS), {}, labels)
+    assert sorted(map(tuple, (row.values() for row in duck.rows("namesrv_cluster")))) == [
+        ("a", "a", BEGINNING, FOREVER),
+        ("b", "a", BEGINNING, day + 2 * DAY_MS),
+        ("b", "a", day + 4 * DAY_MS, FOREVER),
+        ("b", "b", day + 2 * DAY_MS, day + 4 * DAY_MS),
+    ]
+
+
+def test_the_labels_of_name_servers_are_those_of_their_starts():
+    duck = Duck()
+    rows = [
+        ("a", 1, 10, "u", None), ("a", 2, 20, "u", "east"), ("a", 3, 30, "u", "east"), ("a", 4, 40, None, None),
+        ("a", 5, 50, "u", "west"), ("b", 1, 10, None, None),
+    ]  # fmt: skip
+    duck.put(
+        "computed_name_server_session",
+        "namesrv string, boot bigint, first_ts bigint, uuid string, cluster_label string", rows,
+    )  # fmt: skip
+    make_chain(duck, [gold_graph()["name_server"]], {})
+    found = sorted(tuple(row.values()) for row in duck.rows("name_server"))
+    assert found == [("a", 10, None), ("a", 20, "east"), ("a", 50, "west"), ("b", 10, None)]

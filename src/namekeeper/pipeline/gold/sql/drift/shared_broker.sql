@@ -1,5 +1,5 @@
--- Name servers that had a broker within some time before an instant of a day, with the first name server that had it.
--- columns: day, namesrv, first_namesrv
+-- The name servers that had a broker within some time before an instant of a day; those of several brokers once.
+-- columns: day, name_servers
 -- reads: compared_day, registered_broker
 -- collected: name servers that share a broker, directly or through others, are one cluster
 WITH recent_broker AS (
@@ -7,9 +7,10 @@ WITH recent_broker AS (
   FROM registered_broker b
   JOIN compared_day d ON b.valid_from < d.to_ts AND b.valid_to > d.from_ts - :shared_ms
 ),
-first_of_broker AS (
-  SELECT day, namesrv, min(namesrv) OVER (PARTITION BY day, broker_addr) AS first_namesrv
+of_broker AS (
+  SELECT day, broker_addr, sort_array(collect_set(namesrv)) AS name_servers
   FROM recent_broker
+  GROUP BY day, broker_addr
 )
-SELECT DISTINCT day, namesrv, first_namesrv
-FROM first_of_broker
+SELECT DISTINCT day, name_servers
+FROM of_broker
