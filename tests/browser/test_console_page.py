@@ -68,6 +68,15 @@ def test_what_is_there_now(browser: Any, site: Any):
         assert "view=why" in page.url
 
 
+def test_the_number_of_disagreements_leads_to_them(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        page.locator(".headlines a", has_text="name servers disagree about 1 topic").click()
+        page.wait_for_selector("table[aria-label=Verdicts] tbody tr")
+        assert "view=drift" in page.url
+        assert "payments" in page.locator("table[aria-label=Verdicts]").inner_text()
+
+
 def test_it_begins_with_what_is_wrong_now_and_was_lately(browser: Any, site: Any):
     with opened_page(browser, f"{site[0]}/") as page:
         settled(page)

@@ -11,6 +11,7 @@ from namekeeper.common.writable import is_writable
 from namekeeper.console.histories import Followed
 from namekeeper.console.instants import RowsHeld, by_cluster, differs_since, since
 from namekeeper.console.missing import missing
+from namekeeper.drift.report import Differing
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.contract.record import BrokerGroup, TopicQueuesRow
 from namekeeper.model.broker import MASTER_ID
@@ -184,19 +185,20 @@ def _window(
     return topics
 
 
-def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:
-    """Counts of missing brokers, topics without a queue to write to, and disagreements of name servers."""
+def troubles(all_held: Sequence[RowsHeld], drift: Differing) -> dict[str, Any]:
+    """Counts of missing brokers, topics without a queue to write to, and disagreements of name servers.
+
+    Args:
+        all_held: what each name server held.
+        drift: what the name servers disagree about at the same instant.
+    """
     clusters = _known(all_held)
-    topics = _topics(clusters)
     return {
-        "topics": len(topics),
+        "topics": len(_topics(clusters)),
         "unwritable": len(_unwritable(clusters)),
-        "topics_differ": sum(_is_different(clusters[number], topic) for topic, number in topics),
-        "brokers_differ": sum(
-            differs_since(cluster, [key]) is not None
-            for cluster in clusters
-            for key in {key for held in cluster for key in held.live}
-        ),
+        "topics_differ": drift.topics,
+        "brokers_differ": drift.brokers,
+        "entries_differ": drift.entries,
         "known": sum(map(len, clusters)),
         "compared": sum(len(cluster) for cluster in clusters if len(cluster) > 1),
         **missing(clusters),

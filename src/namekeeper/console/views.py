@@ -93,6 +93,8 @@ class ConsoleViews:
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
         self._drift: tuple[int, DriftReport] | None = None
         """The drift of the present, after the end of the time in which it is cached, monotonic ms."""
+        self._past_drift: tuple[tuple[int, int], DriftReport] | None = None
+        """The drift of the last instant that was asked for, after the revision and the instant."""
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
@@ -125,7 +127,8 @@ class ConsoleViews:
 
     def troubles(self, query: Query) -> dict[str, Any]:
         """Counts of the problems to look at first, at an instant."""
-        return troubles(self._held(self._instant(query, "at")))
+        at = self._instant(query, "at")
+        return troubles(self._held(at), self._drift_at(at).differing)
 
     def incidents(self, _query: Query) -> dict[str, Any]:
         """The incidents that are open, and those that were over lately."""
@@ -145,8 +148,18 @@ class ConsoleViews:
     def drift(self, query: Query) -> dict[str, Any]:
         """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
         at = self._instant(query, "at")
-        report = self.present_drift() if at is None else find_drift(self._at(at), at)
-        return report_values(report, _number(query, "limit", 100, ROWS_LIMIT))
+        return report_values(self._drift_at(at), _number(query, "limit", 100, ROWS_LIMIT))
+
+    def _drift_at(self, at: int | None) -> DriftReport:
+        """The drift at an instant; None is now. The last one is cached: the page counts and lists it."""
+        if at is None:
+            return self.present_drift()
+        if self._histories.needs(EarlierQuery([at])):
+            return find_drift(self._at(at), at)
+        key = (self._histories.revision, at)
+        if self._past_drift is None or self._past_drift[0] != key:
+            self._past_drift = key, find_drift(self._at(at), at)
+        return self._past_drift[1]
 
     def present_drift(self) -> DriftReport:
         """The present drift, which is found again after a while."""

@@ -8,13 +8,14 @@ from msgspec import Struct, to_builtins
 from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.times import iso_text
 from namekeeper.drift.compared import TOGETHER_END_MS, compared, why_not
-from namekeeper.drift.disagreement import disagreements
+from namekeeper.drift.disagreement import Found, disagreements
 from namekeeper.drift.verdict import DriftKind, DriftVerdict, verdicts, worst_first
 from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
 from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
-__all__ = ["ComparedNamesrv", "DriftReport", "find_drift", "report_values"]
+__all__ = ["ComparedNamesrv", "Differing", "DriftReport", "find_drift", "report_values"]
 
 
 class ComparedNamesrv(Struct, frozen=True):
@@ -28,6 +29,31 @@ class ComparedNamesrv(Struct, frozen=True):
     """Why it was not compared; empty if it was, or could have been."""
 
 
+class Differing(Struct, frozen=True):
+    """Numbers of the things about which name servers disagree, each counted once in a cluster."""
+
+    brokers: int = 0
+    topics: int = 0
+    """Topics with different queues, permissions or order configurations."""
+    entries: int = 0
+    """Other KV entries."""
+
+    def __add__(self, other: "Differing") -> "Differing":
+        """The sum of two clusters."""
+        return Differing(
+            self.brokers + other.brokers, self.topics + other.topics, self.entries + other.entries
+        )
+
+    @classmethod
+    def of(cls, found: Found) -> "Differing":
+        """Count what the name servers of one cluster disagree about."""
+        entries = [each.subject for each in found.entries]
+        orders = {entry.name for entry in entries if entry.namespace == ORDER_TOPIC_CONFIG}
+        topics = {each.subject.topic for each in found.topics}
+        others = sum(entry.namespace != ORDER_TOPIC_CONFIG for entry in entries)
+        return cls(len(found.brokers), len(topics | orders), others)
+
+
 class DriftReport(Struct, frozen=True):
     """The disagreements of all name servers at an instant."""
 
@@ -38,6 +64,8 @@ class DriftReport(Struct, frozen=True):
     """The worst kind first, then the oldest."""
     unsettled: int
     """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
+    differing: Differing = Differing()
+    """What the verdicts are about."""
 
     @property
     def is_compared(self) -> bool:
@@ -62,6 +90,7 @@ def find_drift(histories: Sequence[History], at: int | None = None) -> DriftRepo
     groups = compared(histories, at)
     found: list[DriftVerdict] = []
     unsettled = 0
+    differing = Differing()
     name_servers: list[ComparedNamesrv] = []
     for cluster in groups.clusters:
         known = [each for each in cluster if each.has_rows_now]
@@ -74,9 +103,10 @@ def find_drift(histories: Sequence[History], at: int | None = None) -> DriftRepo
             of_cluster = disagreements(cluster, groups.at)
             found += verdicts(of_cluster, cluster, groups.at)
             unsettled += of_cluster.unsettled
+            differing += Differing.of(of_cluster)
     found.sort(key=worst_first)
     name_servers.sort(key=lambda each: each.namesrv)
-    return DriftReport(groups.at, name_servers, found, unsettled)
+    return DriftReport(groups.at, name_servers, found, unsettled, differing)
 
 
 def report_values(report: DriftReport, limit: int) -> dict[str, Any]:

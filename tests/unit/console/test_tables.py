@@ -9,6 +9,7 @@ from namekeeper.console.tables import (
     troubles,
     writable_topics,
 )
+from namekeeper.drift.report import Differing, find_drift
 from namekeeper.history.rows import LiveKey
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import followed_of, two_stories
@@ -100,27 +101,33 @@ def test_a_group_without_a_master_can_not_be_written_to():
     assert writable_topics(held, ["nowhere"]) == set()
 
 
-def test_troubles_are_counted_as_the_tables_list_them():
+def test_troubles_are_counted_as_the_tables_and_the_view_of_drift_list_them():
     one, other = two_stories()
     other.unregisters("a1:1")
-    one.alive()
+    one.ordered("T")
+    one.ordered("key", "value", "other namespace")
+    for story in (one, other):
+        story.later(max(one.now, other.now) + 10_000 - story.now)
+        story.alive()
     held = all_held(one, other)
-    unwritable, differ = (
-        topic_rows(held, TableQuery(only=only))["total"] for only in ("unwritable", "differs")
-    )
-    assert troubles(held) == {
-        "topics": 4, "unwritable": unwritable, "topics_differ": differ, "brokers_differ": 1, "known": 2,
-        "compared": 2,
+    report = find_drift([one.history(), other.history()])
+    unwritable = topic_rows(held, TableQuery(only="unwritable"))["total"]
+    assert troubles(held, report.differing) == {
+        "topics": 4, "unwritable": unwritable, "topics_differ": 2, "brokers_differ": 1, "entries_differ": 1,
+        "known": 2, "compared": 2,
         "brokers_missing": 0, "topics_missing": 0, "missing": [],
     }  # fmt: skip
     assert unwritable > 0
-    assert differ > 0
+    assert sum(each.broker_count for each in report.verdicts if each.kind == "broker_missing") == 1
+    listed = {topic for each in report.verdicts if each.topics for topic in each.topics}
+    assert listed == {"T", "payments"}
 
 
 def test_there_is_no_trouble_where_nothing_is_known():
     one, _ = two_stories()
     held = all_held(one, at=one.journal.boots[0] - 1_000)
-    assert troubles(held)["known"] == troubles(held)["unwritable"] == 0
+    found = troubles(held, Differing())
+    assert found["known"] == found["unwritable"] == 0
 
 
 def test_a_window_of_topics_has_a_limited_number_of_queues(monkeypatch):
@@ -141,7 +148,7 @@ def test_labels_part_clusters_with_equal_names_and_addresses():
     for story in stories:
         story.alive()
     held = all_held(*stories)
-    found = troubles(held)
+    found = troubles(held, find_drift([story.history() for story in stories]).differing)
     assert (found["unwritable"], found["topics_differ"], found["brokers_differ"]) == (0, 0, 0)
     assert topic_rows(held, TableQuery(only="unwritable"))["total"] == 0
     rows = namesrv_rows(followed_of(*stories), held)

@@ -1,14 +1,12 @@
 // What name servers disagree about at an instant: a verdict on each cause, since when, and where to look.
 
 import { h } from "./preact.js";
-import { useContext, useEffect, useState } from "./hooks.js";
-import { BrokerLink, Link, Name, Notice, Page, Table, TopicLink, When, printable, useAnswer } from "./parts.js";
+import { useContext } from "./hooks.js";
+import { BrokerLink, Link, Name, Notice, Page, Table, TopicLink, When, printable, useAgain, useAnswer } from "./parts.js";
 import { duration } from "./time.js";
 import { Slider } from "./views.js";
 
 const LIMIT = 200;
-// A disagreement counts some seconds after it began, when nothing else may change.
-const AGAIN_MS = 10_000;
 const NAMES = 5;
 
 const KINDS = {
@@ -41,12 +39,7 @@ const isAlone = (value) => value.name_servers.every((row) => !row.compared_with.
 export const Drift = ({ overview, version }) => {
   const page = useContext(Page);
   const { at } = page.params;
-  const [times, setTimes] = useState(0);
-  useEffect(() => {
-    if (at) return undefined;
-    const timer = setInterval(() => setTimes((before) => before + 1), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [at]);
+  const times = useAgain(at);
   const { value, problem, isOld } = useAnswer("drift", { at, limit: LIMIT }, `${version} ${times}`);
   return h("div", { "aria-busy": String(isOld) },
     h("h2", { id: "drift" }, "What name servers disagree about", value ? h("span", { class: "count" }, ` ${value.total.toLocaleString("en")}`) : null),

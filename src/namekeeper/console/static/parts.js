@@ -52,6 +52,20 @@ export const Notice = ({ kind = "notice", children }) =>
 // The answer of a view, what is wrong with it, and whether a newer one is on its way.
 // While a newer one is on its way the older one stays; of several changes in a row only the last is asked for.
 // A question without any answer is asked again: nothing else may change for hours.
+// A disagreement counts some seconds after it began, when nothing else may change.
+const COUNTS_AFTER_MS = 10_000;
+
+// Changes while the present is shown, so that disagreements are asked for again.
+export const useAgain = (at) => {
+  const [times, setTimes] = useState(0);
+  useEffect(() => {
+    if (at) return undefined;
+    const timer = setInterval(() => setTimes((before) => before + 1), COUNTS_AFTER_MS);
+    return () => clearInterval(timer);
+  }, [at]);
+  return times;
+};
+
 export const useAnswer = (view, query, version) => {
   const [state, setState] = useState({ value: null, problem: null, of: null });
   const running = useRef(null);

@@ -2,7 +2,7 @@
 
 import { h } from "./preact.js";
 import { useContext } from "./hooks.js";
-import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLink, When, printable, useAnswer, Window } from "./parts.js";
+import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLink, When, printable, useAgain, useAnswer, Window } from "./parts.js";
 import { both, duration } from "./time.js";
 
 const LIMIT = 50;
@@ -67,7 +67,8 @@ const missingLines = (value, page) => {
 // What somebody who was woken up should look at first; each leads to its rows.
 export const Headlines = ({ namesrvs, version }) => {
   const page = useContext(Page);
-  const { value, isOld } = useAnswer("troubles", { at: page.params.at }, version);
+  const times = useAgain(page.params.at);
+  const { value, isOld } = useAnswer("troubles", { at: page.params.at }, `${version} ${times}`);
   const silent = namesrvs.filter((row) => row.problem || row.knowledge !== "known");
   const lines = silent.map((row) => (isBeingRead(row)
     ? ["notice", {}, "namesrvs", `${printable(row.namesrv)}: its journal is being read, ${progressOf(row)}`]
@@ -76,8 +77,9 @@ export const Headlines = ({ namesrvs, version }) => {
     `${printable(row.namesrv)} is shown as it was last: its journal is being read, ${progressOf(row)}`]));
   if (value && value.brokers_missing) lines.push(...missingLines(value, page));
   if (value && value.unwritable) lines.push(["bad", { tonly: "unwritable" }, "topics", `${number(value.unwritable, "topic has", "topics have")} no queue to write to${value.known > 1 ? " at some name server" : ""}`]);
-  if (value && value.brokers_differ) lines.push(["notice", { bonly: "differs" }, "brokers", `name servers disagree about ${number(value.brokers_differ, "broker", "brokers")}`]);
-  if (value && value.topics_differ) lines.push(["notice", { tonly: "differs" }, "topics", `name servers disagree about ${number(value.topics_differ, "topic", "topics")}`]);
+  [["brokers_differ", "broker", "brokers"], ["topics_differ", "topic", "topics"], ["entries_differ", "KV entry", "KV entries"]].forEach(([name, one, many]) => {
+    if (value && value[name]) lines.push(["notice", {}, "drift", `name servers disagree about ${number(value[name], one, many)}`, { view: "drift", at: page.params.at }]);
+  });
   if (value && value.known && !lines.length) lines.push(["good", {}, "topics", `${value.topics ? "each topic has a queue to write to" : "there is no topic"}${value.compared ? ", and the name servers agree" : ""}`]);
   const show = (event, only, section) => {
     event.preventDefault();
