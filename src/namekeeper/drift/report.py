@@ -65,7 +65,7 @@ class DriftReport(Struct, frozen=True):
     unsettled: int
     """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
     differing: Differing = Differing()
-    """What the verdicts are about."""
+    """Numbers of the things that the verdicts are about."""
 
     @property
     def is_compared(self) -> bool:
