@@ -14,8 +14,8 @@ def test_every_member_of_a_kind_is_a_column_of_its_table_or_says_that_it_has_non
     for table, kinds in KINDS_OF.items():
         members = {name: member for kind in kinds for name, member in members_of_rows(kind)}
         without |= set(members) - set(names_in(FACTS[table]))
-    # How lines are written, and who owns a broker.
-    assert without == {"checksums", "owner_host", "owner_user", "owner_certificate"}
+    # How lines are written, who owns a broker, and what server_started says as well.
+    assert without == {"checksums", "cluster_label", "owner_host", "owner_user", "owner_certificate"}
 
 
 def test_where_kinds_share_a_table_a_column_names_its_kind():
