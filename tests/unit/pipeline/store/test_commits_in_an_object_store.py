@@ -2,11 +2,16 @@
 
 import threading
 from collections.abc import Iterator
+from itertools import count
+from typing import Any
 
 import pytest
 
 from namekeeper.pipeline.errors import BusyError, WarehouseError
+from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, open_folder
+from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.store import warehouse_folder
 from namekeeper.pipeline.store.lock import WarehouseLease, lock_warehouse
 from namekeeper.pipeline.store.manifest import Manifest
 from namekeeper.pipeline.store.parquet_store import ParquetStore
@@ -81,29 +86,60 @@ def test_a_lease_is_released_for_the_next_run(folder):
         confirm()
 
 
-@pytest.mark.parametrize("step", range(4))
-def test_a_driver_that_dies_at_any_request_of_a_commit_leaves_one_version_whole(s3, folder, step):
-    store = ParquetStore(folder)
-    store.create("UTC")
-    store.begin().commit(b"before")
-    run, asked = store.begin(), []
+def small_run(folder: Folder, ledger: bytes) -> None:
+    """What a run asks of a store, without Spark: one new file in one table."""
+    with lock_warehouse(folder) as confirm:
+        store = ParquetStore(folder)
+        store.create("UTC")
+        run = store.begin()
+        path = f"tables/records/{run.load_id}-0a1b2c3d/part-0.parquet"
+        folder.put(path, ledger)
+        run.shared_files().take(FACTS["kv"], [File(path, len(ledger))])
+        confirm()
+        run.commit(ledger)
+        confirm()
+        store.clean_up()
 
-    def dies(environ):
-        asked.append(environ)
-        return ("403 Forbidden", DENIED) if len(asked) > step else None
 
-    s3.fault = dies
-    try:
-        run.commit(b"after")
-        is_done = True
-    except OSError:
-        is_done = False
-    s3.fault = lambda _: None
-    version = store.version()
-    assert (version.manifest.number, version.ledger) in {(1, b"before"), (2, b"after")}
-    assert not is_done or version.ledger == b"after"
-    store.begin().commit(b"next")
-    assert store.version().ledger == b"next"
+class Driver:
+    """Dies before a request: neither this one nor what the process then tries is done."""
+
+    def __init__(self, at: int) -> None:
+        self.is_dead = False
+        self._left = at
+
+    def __call__(self, environ: dict[str, Any]) -> tuple[str, bytes] | None:
+        self._left -= 1
+        self.is_dead = self._left < 0
+        return ("403 Forbidden", DENIED) if self.is_dead else None
+
+
+def test_a_driver_that_dies_at_any_request_leaves_one_version_whole(s3, folder, monkeypatch):
+    monkeypatch.setattr(warehouse_folder, "KEPT_MS", -1)
+    monkeypatch.setattr(warehouse_folder, "KEPT_MANIFESTS", 1)
+    small_run(folder, b"first")
+    store, commits = ParquetStore(folder), 0
+    before = store.reader().paths(FACTS["kv"])
+    for at in count():
+        ledger = b"run %d" % at
+        s3.fault = driver = Driver(at)
+        try:
+            small_run(folder, ledger)
+        except (OSError, WarehouseError):
+            assert driver.is_dead
+        s3.fault = lambda _: None
+        paths = store.reader().paths(FACTS["kv"])
+        assert set(paths) <= {file.path for file in folder.files("tables")}, f"died at request {at}"
+        assert folder.read(paths[-1]) == store.version().ledger
+        assert len(before) <= len(paths) <= len(before) + 1
+        assert paths[: len(before)] == before
+        commits += paths != before
+        before = paths
+        if not driver.is_dead:
+            break
+        folder.delete("lock")  # its lease has ended
+    assert store.version().ledger == ledger
+    assert 1 < commits < at
 
 
 def test_a_commit_whose_answer_is_lost_counts(s3, folder):
