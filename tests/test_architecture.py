@@ -84,7 +84,6 @@ FRAGMENT_LINES = 80
 """A module of at most so many lines with one importer is a fragment, unless `FRAGMENTS` has the reason."""
 
 FRAGMENTS = {
-    "pipeline/signals.py": "handlers of the operating system's signals; a run knows nothing of them",
     "answers/from_rows.py": "pure; the command that asks a warehouse is the edge",
     "answers/refusals.py": "one of the kinds of facts of an explanation, beside the others",
     "answers/replayed.py": "values of a whole state, as the other modules of answers give values; the command prints them",

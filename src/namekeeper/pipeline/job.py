@@ -12,6 +12,7 @@ from namekeeper.pipeline.errors import PipelineError, WarehouseError
 from namekeeper.pipeline.run import Request, RunResult, run_once
 from namekeeper.pipeline.session import stop_active_session
 from namekeeper.pipeline.signals import interrupted_by_signals
+from namekeeper.pipeline.store.lock import LEASE_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,11 @@ Say = Callable[[str], None]
 """Takes a line for the user."""
 
 _LOSSES_SHOWN = 10
+_STOPPED = "stopped; the warehouse is as the last commit left it"
+_STOPPED_LATE = (
+    f"{_STOPPED}. A store did not answer in time: a lease that this run has there ends by itself in"
+    f" {shown_duration(LEASE_MS)} at most"
+)
 
 
 def run_job(
@@ -51,7 +57,7 @@ def run_job(
     Raises:
         PipelineError: The only run could not be done; with `watch_ms` it is shown and tried again.
     """
-    with interrupted_by_signals() as interruption:
+    with interrupted_by_signals(lambda: say(_STOPPED_LATE)) as interruption:
         try:
             if watch_ms is None:
                 return _once(request, session, progress, say)
@@ -62,7 +68,7 @@ def run_job(
                     say(f"{error}; trying again in {shown_duration(watch_ms)}")
                 wait(watch_ms / 1_000)
         except KeyboardInterrupt:
-            say("stopped; the warehouse is as the last commit left it")
+            say(_STOPPED)
             stop_active_session()  # threads of the run may wait for it
             return interruption.exit_code
 
