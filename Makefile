@@ -157,7 +157,7 @@ report-pictures: $(VENV)/.test ## the same of the report; all views of it with A
 console-library: $(VENV)/.test ## put the pinned Preact into the console, from the npm registry (needs npm)
 	$(BIN)/python -m tests.release.console_library
 
-spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on dozens of histories, spark-submit, Connect
+spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on dozens of histories, spark-submit, Connect, lost executors
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope tests/spark -m 'not long' $(ARGS)
 
 spark-long: $(VENV)/.test ## what of them is too much for CI: runs that are killed, the tutorial as written, a cluster, 4 GiB

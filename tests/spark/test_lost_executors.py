@@ -16,19 +16,20 @@ from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.java import java_home_for_spark
 from namekeeper.pipeline.package import write_package
 from namekeeper.pipeline.store.parquet_store import ParquetReader
+from tests.spark.conftest import QUICK_JVM
 from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import few_kinds
 from tests.support.journal.segments import UUID8, write_segment
 from tests.support.pipeline.duck import Duck
 
-# CI has tests/unit/pipeline/store/test_kept_rows.py, which shows where rows are kept for each kind of master.
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.slow]
 
 BOOT = 1_772_323_200_000
 SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
 SETTINGS = (
     "spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1",
-    "spark.sql.shuffle.partitions=2", "spark.sql.adaptive.enabled=false",
+    "spark.sql.shuffle.partitions=2", "spark.sql.adaptive.enabled=false", "spark.sql.codegen.wholeStage=false",
+    f"spark.executor.extraJavaOptions={QUICK_JVM}",
 )  # fmt: skip
 KILLS = (("reading segments", signal.SIGKILL), ("making ", signal.SIGKILL), ("making topic", signal.SIGTERM))
 """Start of a line of the run, and the signal that an executor then gets."""
@@ -72,6 +73,7 @@ def test_a_lost_executor_only_costs_time(tmp_path: Path) -> None:
                 os.kill(found[0], left.pop(0)[1])
     assert driver.returncode == 0, "".join(lines[-40:])
     assert left == [], "".join(lines)
+    assert not (tmp_path / "w" / "staging").exists()
     assert written(tmp_path / "w") == expected_facts(records, UUID8)
     expected, stored, reader = Duck(), Duck(), open_warehouse(str(tmp_path / "w"))
     make_gold(expected, expected.load(records))
