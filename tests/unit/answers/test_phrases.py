@@ -83,6 +83,21 @@ def test_an_observer_does_not_know_when_a_broker_was_last_heard():
     assert end_of_session(session(idle_ms=0, to_window_ms=1_000)) == "b (a:1) expired"
 
 
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"ended_by": "stopped"}, "b (a:1) was registered until the name server stopped"),
+        ({"ended_by": "unknown"}, "b (a:1) was registered until records were lost"),
+        (
+            {"reason": "channel_closed", "to_peer": "p:1", "closed_by": "idle", "to_window_ms": 1},
+            "b (a:1) was silent, so the name server closed its connection from p:1",
+        ),
+    ],
+)
+def test_how_a_registration_ended(more, text):
+    assert end_of_session(session(**more)) == text
+
+
 def test_the_session_behind_a_row_ended_with_it():
     ours = session()
     others = [session(broker_name="x"), session(valid_to=8), session(reason=None)]

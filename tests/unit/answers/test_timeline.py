@@ -112,6 +112,12 @@ def test_a_group_is_told_apart_only_if_more_changed_than_who_is_in_it():
     assert "group b0 has 0=a:1, before no member" in more
 
 
+def test_a_group_that_ended_has_no_member_left():
+    row = RowChange(GroupKey("b0"), group({0: "a:1"}), None)
+    (line,) = timeline_lines(timeline([HistoryEvent(T0, "x", What.CHANGE, rows=(row,))]), UTC)
+    assert "group b0 has no member left" in line
+
+
 def test_who_asked_is_named_by_what_it_did():
     lines = [
         next(timeline_lines(timeline([gone("x", 0, cause=cause, peer="p:1")]), UTC))

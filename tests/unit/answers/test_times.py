@@ -121,6 +121,11 @@ def test_an_instant_is_shown_in_both_zones():
     assert shown(NOW, zone_of("-05:30")) == "2026-01-30 21:42:00.000 -0530 (2026-01-31 03:12:00.000Z)"
 
 
+@pytest.mark.parametrize("ms", [-1, 2**53])
+def test_a_time_that_no_calendar_has_is_shown_as_it_is(ms):
+    assert shown(ms, BERLIN) == f"{ms} ms since 1970"
+
+
 @pytest.mark.parametrize("name", ["Mars/Olympus", "../../etc/passwd", "", "a\0b", "+25:00", "+02:75"])
 def test_a_zone_that_does_not_exist_is_refused(name):
     with pytest.raises(ConfigError, match="there is no time zone"):

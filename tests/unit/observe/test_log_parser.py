@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from namekeeper.observe import log_parser
 from namekeeper.observe.log_parser import BURST_MS, LINE_BYTES, SUBMITTED_MS, LogEntry, LogKind, LogParser
 
 HEAD = "2026-11-30 16:12:58 INFO RemotingExecutorThread_5 - "
@@ -163,6 +164,12 @@ def test_each_removal_that_was_submitted_has_one_line():
     assert [entry.kind for entry in found] == [LogKind.EXPIRED, LogKind.CLOSED]
     later = entries(removed(B), parser=parser, now_ms=BURST_MS + 1)
     assert later == [LogEntry(LogKind.UNREGISTERED, (B,))]
+
+
+def test_submitted_removals_beyond_the_limit_are_forgotten(monkeypatch):
+    monkeypatch.setattr(log_parser, "SUBMITTED_LIMIT", 1)
+    found = entries(SUBMITTED, SUBMITTED, removed(A), removed(B))
+    assert found[-2:] == [LogEntry(LogKind.REMOVED, (A,)), LogEntry(LogKind.REMOVED, (B,))]
 
 
 def test_two_removals_of_which_one_was_submitted_have_no_cause():

@@ -10,6 +10,7 @@ from namekeeper.journal.contract.lines import LINE_LIMIT
 from namekeeper.messages.bodies import encode_topic_list
 from namekeeper.model.now import Now
 from namekeeper.model.route import TopicList
+from namekeeper.observe import questions
 from namekeeper.observe.questions import (
     NAME_LIMIT,
     PROPERTIES_BYTES,
@@ -18,6 +19,7 @@ from namekeeper.observe.questions import (
     AskMembers,
     AskRoute,
     AskTopics,
+    TooLargeError,
     read_answer,
     request_of,
 )
@@ -88,14 +90,14 @@ def test_names_that_no_record_can_hold_are_refused():
             read(question, json.dumps(body).encode())
 
 
+MEMBERS = json.dumps({
+    "brokerAddrTable": {"b": {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "a:1", "1": "a:2"}}},
+    "clusterAddrTable": {"c": ["b"]},
+}).encode()  # fmt: skip
+
+
 def test_the_size_of_the_brokers_is_that_of_their_members():
-    body = {
-        "brokerAddrTable": {
-            "b": {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "a:1", "1": "a:2"}}
-        },
-        "clusterAddrTable": {"c": ["b"]},
-    }
-    assert read(AskMembers(), json.dumps(body).encode()).size == 2
+    assert read(AskMembers(), MEMBERS).size == 2
 
 
 @pytest.mark.parametrize("value", [b"\x01" * (LINE_LIMIT // 6), b"\xff" * (LINE_LIMIT // 3)])
@@ -111,3 +113,9 @@ def test_the_largest_properties_fit_into_a_line():
     change = Change(Cause.OBSERVED, None, (ConfigChanged(properties),))
     (line,) = encode_change(change, Stamp("n", 1, 1, 1, 1))
     assert len(line) < LINE_LIMIT
+
+
+def test_brokers_beyond_the_limit_are_refused(monkeypatch):
+    monkeypatch.setattr(questions, "BROKERS_LIMIT", 1)
+    with pytest.raises(TooLargeError, match="2 brokers, more than 1"):
+        read(AskMembers(), MEMBERS)
