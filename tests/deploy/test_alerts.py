@@ -8,11 +8,15 @@ import pytest
 import yaml
 
 from namekeeper.common.slices import run_slices
-from namekeeper.console.metrics import render_drift_metrics
+from namekeeper.console.metrics import DriftCollector, IncidentCollector
+from namekeeper.console.metrics import render_metrics as render_companion
 from namekeeper.drift.report import DriftReport
 from namekeeper.drift.verdict import DriftKind
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import NameServerStats
+from namekeeper.notifications.metrics import MessagesCollector
+from namekeeper.notifications.outbox import ReceiverState
+from namekeeper.observe.reporting import ObserverCollector
 from namekeeper.route.fingerprint import fingerprints
 from tests.deploy.metrics import metrics_text, our_metrics
 from tests.deploy.prometheus import RULES, STEPS, Case, firing, firing_in, needs_promtool, promtool
@@ -57,6 +61,8 @@ WELL = {
         for part in ("brokers", "topics", "kv")
     },
     **{drift(kind): always(0) for kind in DriftKind},
+    "namekeeper_observe_not_recording": always(0),
+    name("namekeeper_messages_failing", receiver="ops"): always(0),
     of("unwritable_topics"): always(0),
     of("missing_brokers"): always(0),
     of("missing_topics"): always(0),
@@ -91,6 +97,11 @@ INCIDENTS = {
     "NamesrvTopicsNotFound": ({NOT_FOUND: f"0+60x{STEPS}"}, {}),
     "NamesrvsDisagree": ({of("fingerprint", "b", part="topics"): f"123x60 124x{STEPS}"}, {}),
     "NamesrvsDrift": ({drift("broker_missing"): f"0x60 1x{STEPS}"}, {}),
+    "NamesrvObserverNotRecording": ({"namekeeper_observe_not_recording": f"0x60 1x{STEPS}"}, {}),
+    "NamesrvMessagesNotSent": (
+        {name("namekeeper_messages_failing", receiver="ops"): f"0x60 1x{STEPS}"},
+        {},
+    ),
     "NamesrvJournalNotWritable": ({of("journal_writable"): f"1x60 0x{STEPS}"}, {}),
     "NamesrvJournalDrops": ({of("journal_dropped_records_total"): f"0x70 9x{STEPS}"}, {}),
     "NamesrvJournalBehind": ({of("journal_queue_depth"): f"3x60 5000x{STEPS}"}, {}),
@@ -224,13 +235,15 @@ def test_every_alert_has_an_incident():
 
 
 def test_every_metric_of_the_rules_is_one_of_ours():
-    of_console, _ = render_drift_metrics(DriftReport(0, [], [], 0))
+    companions = (
+        DriftCollector(DriftReport(0, [], [], 0)), IncidentCollector([], {}), ObserverCollector({}),
+        MessagesCollector({"ops": ReceiverState(since=0)}),
+    )  # fmt: skip
+    of_console, _ = render_companion(companions)
     pattern = r"\b(?:rocketmq|namekeeper)_\w+"
     named = {word for rule in ALERTS.values() for word in re.findall(pattern, rule["expr"])}
     assert named
-    assert named <= our_metrics() | set(
-        re.findall(r"^namekeeper_drift_\w+", of_console.decode(), re.MULTILINE)
-    )
+    assert named <= our_metrics() | set(re.findall(r"^namekeeper_\w+", of_console.decode(), re.MULTILINE))
 
 
 def test_every_label_of_the_rules_is_one_of_ours():

@@ -16,7 +16,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from namekeeper.cli.commands.observe import observe
 from namekeeper.config.startup import make_startup
+from namekeeper.observe.config import Observing, parse_observing
 from tests.deploy import operator_schema
 from tests.deploy.operator_schema import needs_definitions
 from tests.deploy.prometheus import ROOT, STEPS, firing, needs_promtool
@@ -77,6 +79,12 @@ EVERY_VALUE: Mapping[str, Any] = {
         "serviceMonitor": {"enabled": False, "interval": "15s", "tlsConfig": {"insecureSkipVerify": True}},
     },
     "prometheusRule": True,
+    "observe": {
+        "enabled": True, "config": 'answer_within = "9s"\n[clusters.east]\nname_servers = ["ns:9876"]\n',
+        "hostNames": ["page.example.com"], "tokenSecret": "page",
+        "extraEnv": [{"name": "OPS", "valueFrom": {"secretKeyRef": {"name": "receivers", "key": "ops"}}}],
+        "storage": {"size": "2Gi", "className": "slow"}, "resources": {"limits": {"memory": "512Mi"}},
+    },
 }  # fmt: skip
 """Each value of the chart, none of them as it is by default."""
 
@@ -102,6 +110,7 @@ def rendered(folder: Path, values: Mapping[str, object] = MappingProxyType({})) 
 
 
 PLAIN = by_kind(MANIFESTS.read_text())
+OBSERVE = by_kind((MANIFESTS.parent / "namekeeper-observe.yaml").read_text())
 POD = PLAIN["StatefulSet", "namekeeper"]["spec"]["template"]["spec"]
 
 
@@ -116,9 +125,60 @@ def check(manifests: Mapping[tuple[str, str], Manifest]) -> int:
     return checked
 
 
-@pytest.mark.parametrize("key", PLAIN)
+@pytest.mark.parametrize("key", PLAIN | OBSERVE)
 def test_a_manifest_fits_the_schema(key: tuple[str, str]):
-    assert check({key: PLAIN[key]}) == 1
+    assert check({key: (PLAIN | OBSERVE)[key]}) == 1
+
+
+def observed_by(manifests: Mapping[tuple[str, str], Manifest]) -> Observing:
+    """What the companion of some manifests observes, as its command reads it."""
+    text = manifests["ConfigMap", "namekeeper-observe"]["data"]["observe.toml"]
+    return parse_observing(text, source="/etc/namekeeper/observe.toml", journal="j")
+
+
+def test_the_companion_observes_every_pod_and_its_options_are_those_of_the_command():
+    (cluster,) = observed_by(OBSERVE).clusters
+    replicas = PLAIN["StatefulSet", "namekeeper"]["spec"]["replicas"]
+    assert [str(each) for each in cluster.name_servers] == [
+        f"namekeeper-{number}.namekeeper:9876" for number in range(replicas)
+    ]
+    (container,) = OBSERVE["StatefulSet", "namekeeper-observe"]["spec"]["template"]["spec"]["containers"]
+    program, name, *options = container["args"]
+    assert (program, name) == ("namekeeper", "observe")
+    context = observe.make_context("observe", options)
+    folders = [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert Path(context.params["config_file"]).parent.as_posix() in folders
+    assert Path(context.params["journal"]).parent.as_posix() in folders
+    assert (context.params["host"], context.params["port"]) == (
+        "0.0.0.0",
+        container["ports"][0]["containerPort"],
+    )
+
+
+@needs_helm
+def test_the_chart_makes_the_same_companion(tmp_path: Path):
+    made = by_kind(rendered(tmp_path, {"observe": {"enabled": True}}))
+    template = made["StatefulSet", "namekeeper-observe"]["spec"]["template"]
+    assert len(template["metadata"].pop("annotations")["checksum/config"]) == 64
+    assert {key: each for key, each in made.items() if key not in PLAIN} == OBSERVE
+
+
+@needs_helm
+def test_values_of_the_companion_are_used(tmp_path: Path):
+    made = by_kind(rendered(tmp_path, EVERY_VALUE))
+    assert [cluster.label for cluster in observed_by(made).clusters] == ["east"]
+    stateful = made["StatefulSet", "namekeeper-observe"]["spec"]
+    (container,) = stateful["template"]["spec"]["containers"]
+    assert "--allow-host=page.example.com" in container["args"]
+    assert container["env"][0]["valueFrom"]["secretKeyRef"]["name"] == "page"
+    assert container["env"][1:] == EVERY_VALUE["observe"]["extraEnv"]
+    assert container["resources"] == {
+        "requests": {"cpu": "100m", "memory": "256Mi"},
+        "limits": {"memory": "512Mi"},
+    }
+    (claim,) = stateful["volumeClaimTemplates"]
+    assert claim["spec"]["storageClassName"] == "slow"
+    assert claim["spec"]["resources"]["requests"] == {"storage": "2Gi"}
 
 
 def test_a_manifest_that_does_not_fit_is_found():

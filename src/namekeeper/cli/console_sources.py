@@ -11,12 +11,11 @@ from namekeeper.cli.remote_journal import RemoteJournal
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.errors import ConfigError, RemotingError
-from namekeeper.history.sources.journal import JournalSource
 from namekeeper.history.sources.running import RunningSource
 from namekeeper.history.sources.warehouse import WarehouseSource
 from namekeeper.http.asking_who_knows import ask_who_knows
 from namekeeper.http.watchers import WhoKnows
-from namekeeper.journal.reading.reader import FoundJournal, find_journals
+from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
 from namekeeper.remoting.tls_client import Tls
@@ -25,7 +24,6 @@ __all__ = [
     "OperatorsPages",
     "WarehouseOfConsole",
     "addresses_in",
-    "journal_source",
     "pages_in",
     "running_source",
     "source_of_causes",
@@ -123,16 +121,6 @@ def source_of_causes(
     if folders:
         return lambda: JournalAnswers([*folders], limit_bytes=limit_bytes)
     return (lambda: JournalAnswers(pages.journals(), limit_bytes=limit_bytes)) if pages else None
-
-
-def journal_source(folders: Sequence[str]) -> JournalSource:
-    """The history of the journals in some folders.
-
-    Raises:
-        JournalError: a folder is not a journal, or can't be read.
-        ConfigError: two folders are of one name server.
-    """
-    return JournalSource(each for folder in folders for each in find_journals(folder))
 
 
 def running_source(lists: Sequence[str], connector: Connector, timeout_ms: int) -> RunningSource:

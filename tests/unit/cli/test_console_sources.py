@@ -7,7 +7,6 @@ from namekeeper.cli.connecting import Connector
 from namekeeper.cli.console_sources import (
     OperatorsPages,
     WarehouseOfConsole,
-    journal_source,
     pages_in,
     running_source,
     source_of_causes,
@@ -15,6 +14,7 @@ from namekeeper.cli.console_sources import (
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.console.histories import Histories
+from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.errors import ConfigError, JournalError, RemotingConnectError
 from tests.support.pipeline.file_warehouse import file_warehouse
 from tests.unit.answers.story import Story
@@ -33,20 +33,21 @@ def folders(tmp_path):
 
 
 def test_a_folder_may_hold_several_journals(folders, tmp_path):
-    histories = Histories([journal_source([str(tmp_path)])])
+    histories = Histories(JournalFolders([str(tmp_path)]).open())
     assert [each.history.namesrv for each in histories.followed] == ["a_1", "b_1"]
-    assert journal_source([*folders, folders[0]]).namesrvs() == ["a_1", "b_1"]
+    again = JournalFolders([*folders, folders[0]]).open()
+    assert [name for each in again for name in each.namesrvs()] == ["a_1", "b_1"]
 
 
 def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
     again = Story("a_1").folder(tmp_path / "again")
     with pytest.raises(ConfigError, match="are both the journal of a_1"):
-        journal_source([folders[0], again])
+        JournalFolders([folders[0], again]).open()
 
 
 def test_a_folder_without_a_journal_is_refused(tmp_path):
     with pytest.raises(JournalError, match="is not a journal"):
-        journal_source([str(tmp_path)])
+        JournalFolders([str(tmp_path)]).open()
 
 
 def test_each_address_of_a_list_is_asked_once():
