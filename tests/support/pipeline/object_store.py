@@ -1,9 +1,11 @@
 """An object store on loopback: moto's S3, with conditional writes, faults and a count of requests."""
 
 import fnmatch
+import io
 import json
 import math
 import os
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,6 +48,8 @@ class S3:
         """Headers that this store does not know."""
         self._listable = ["*"]
         """Patterns of the prefixes that may be listed."""
+        self._deletable = ["*"]
+        """Patterns of the keys that a request for several may delete."""
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -73,6 +77,10 @@ class S3:
         statements = [dict(statement) for statement in policy["Statement"]]
         # moto knows no condition: here, those about s3:prefix.
         conditions = [statement.pop("Condition", None) for statement in statements]
+        # moto asks for the right to delete several keys on the bucket; the real store asks for each key.
+        bucket = f"arn:aws:s3:::{self.bucket}"
+        deletable = [each["Resource"] for each in statements if "s3:DeleteObject" in each["Action"]]
+        statements.append({"Effect": "Allow", "Action": ["s3:DeleteObject"], "Resource": bucket})
         iam, name = self.client("iam"), f"role-{uuid.uuid4().hex[:8]}"
         trust = json.dumps({"Version": "2012-10-17", "Statement": []})
         document = json.dumps({**policy, "Statement": statements})
@@ -90,6 +98,7 @@ class S3:
                 "_listable",
                 [each["StringLike"]["s3:prefix"] for each in conditions if each is not None],
             )
+            patch.setattr(self, "_deletable", [each.removeprefix(f"{bucket}/") for each in deletable])
             yield
 
     def uri(self, path: str) -> str:
@@ -119,10 +128,15 @@ class S3:
 
     def _refused(self, environ: Environ) -> tuple[str, bytes] | None:
         query = parse_qs(environ["QUERY_STRING"], keep_blank_values=True)
-        if "list-type" not in query:
+        if "list-type" in query:
+            names, allowed = query.get("prefix", [""]), self._listable
+        elif "delete" in query:
+            body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+            environ["wsgi.input"] = io.BytesIO(body)
+            names, allowed = re.findall("<Key>(.*?)</Key>", body.decode()), self._deletable
+        else:
             return None
-        prefix = query.get("prefix", [""])[0]
-        if any(fnmatch.fnmatchcase(prefix, pattern) for pattern in self._listable):
+        if all(any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed) for name in names):
             return None
         return "403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"
 

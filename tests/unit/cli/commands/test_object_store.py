@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,15 @@ def s3(warehouse: FileWarehouse) -> Iterator[S3]:
             yield store
 
 
+def test_the_version_of_hadoop_in_the_how_to_is_that_of_spark():
+    spark = find_spec("pyspark")
+    assert spark is not None
+    assert spark.origin is not None
+    (jar,) = Path(spark.origin).parent.glob("jars/hadoop-client-api-*.jar")
+    hadoop = jar.stem.removeprefix("hadoop-client-api-")
+    assert f"{hadoop} for PySpark {version('pyspark')}" in HOW_TO.read_text()
+
+
 def run(*words: str) -> Result:
     return CliRunner().invoke(namekeeper, list(words))
 
@@ -107,6 +118,17 @@ def test_a_run_makes_a_warehouse_and_leaves_its_lease(s3, tmp_path):
     folder = open_folder(s3.uri("team/new"))
     assert newest_manifest(folder).number == 0
     assert json.loads(folder.read("lock"))["token"] == ""
+
+
+def test_a_folder_of_temporary_files_is_deleted_with_all_in_it(s3):
+    """As at the end of each run."""
+    folder, others = open_folder(s3.uri("team/temporary")), open_folder(s3.uri("others"))
+    for name in ("a", "b"):
+        folder.put(f"staging/1-x/{name}/part", b"1")
+    folder.delete("staging/1-x")
+    assert list(folder.files()) == []
+    with pytest.raises(OSError, match="ACCESS_DENIED"):
+        others.delete("staging")
 
 
 @pytest.mark.parametrize(
