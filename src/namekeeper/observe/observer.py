@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -37,6 +38,7 @@ from namekeeper.observe.questions import (
 from namekeeper.observe.schedule import Rates, RequestSchedule, Windows
 from namekeeper.observe.tables import Findings, ObservedTables
 from namekeeper.remoting.request_sender import RequestSender
+from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["NameServerObserver", "ObservedSender", "ObserverState", "ObserverStatus"]
 
@@ -52,6 +54,9 @@ meanwhile."""
 THREADS = 2
 """Such threads at a time, of all observers: each may hold an answer of 16 MiB, and several times as much that
 is made of it."""
+WAITING_BYTES = 32 << 20
+"""Large answers of one name server that wait for such a thread, or are read by one: the routes of 16 topics,
+each of thousands of broker names."""
 
 
 class ObservedSender(RequestSender, Protocol):
@@ -142,6 +147,8 @@ class NameServerObserver:
         self._memory = memory or MemoryLimits()
         self._threads = threads or DaemonThreads("answer", THREADS)
         self._log_file = log_file
+        self._waiting_bytes = 0
+        """Bytes of large answers that were not read yet."""
         self._is_leaving = False
         """Whether a thread need not take an answer any more."""
         self._too_large = ""
@@ -246,9 +253,21 @@ class NameServerObserver:
             received = self._clock.now()
             if len(answer.body) <= LARGE_BYTES:
                 return read_answer(question, answer, sent, received)
-            return await self._threads.run(read_answer, question, answer, sent, received)
+            return await self._read_large(partial(read_answer, question, answer, sent, received), answer)
         except NamekeeperError as error:
             return error
+
+    async def _read_large(
+        self, read: Callable[[], ObservedAnswer], answer: RemotingCommand
+    ) -> ObservedAnswer:
+        size = len(answer.body)
+        if self._waiting_bytes and self._waiting_bytes + size > WAITING_BYTES:
+            raise TooLargeError(f"{size:,} bytes, while {self._waiting_bytes:,} bytes of others wait")
+        self._waiting_bytes += size
+        try:
+            return await self._threads.run(read)
+        finally:
+            self._waiting_bytes -= size
 
     def _note_failure(self, question: Question, error: NamekeeperError, since: int) -> None:
         self._schedule.failed(question)

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from msgspec import structs
 
+from namekeeper.observe import observer as module
 from namekeeper.observe.log_file import LogStatus
 from namekeeper.observe.memory import MemoryLimits
 from namekeeper.observe.observer import LARGE_SIZE, TOO_LARGE_PAUSE_SECONDS, NameServerObserver, ObserverState
@@ -348,6 +349,52 @@ async def test_a_name_server_that_answers_more_than_the_limit_is_not_observed_an
         await asyncio.sleep(20)
         assert len(made.network.exchanges) > asked
     assert made.periods == []
+
+
+class SlowThreads:
+    """Reads answers a second late; knows the most bytes that waited at a time."""
+
+    def __init__(self):
+        self.waiting = self.most = 0
+
+    async def run(self, read):
+        size = len(read.args[1].body)
+        self.waiting += size
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(1)
+        self.waiting -= size
+        return read()
+
+
+def large_routes(code, fields):
+    """A name server whose routes are large."""
+    topics = [f"t{number}" for number in range(40)]
+    body = {
+        106: {"brokerAddrTable": {}, "clusterAddrTable": {}},
+        206: {"topicList": topics},
+        105: {"queueDatas": [], "brokerDatas": [], "orderTopicConf": "x" * 100_000},
+    }.get(code, {})
+    return Response(0, None, body=json.dumps(body).encode())
+
+
+async def test_large_answers_that_wait_have_a_limit_together(monkeypatch):
+    """A name server may answer 16 requests at once, each with 16 MiB."""
+    monkeypatch.setattr(module, "WAITING_BYTES", 350_000)
+    made = Observed(respond=large_routes)
+    made.observer._threads = threads = SlowThreads()
+    async with made:
+        await eventually(lambda: made.state is ObserverState.NOT_OBSERVED)
+        assert "while 300," in made.status.reason
+    assert 300_000 < threads.most <= 350_000
+
+
+async def test_large_answers_within_the_limit_are_read():
+    made = Observed(respond=large_routes)
+    made.observer._threads = threads = SlowThreads()
+    async with made:
+        await eventually(lambda: made.state is ObserverState.OBSERVED)
+    assert threads.most > 350_000
+    assert (threads.waiting, made.observer._waiting_bytes) == (0, 0)
 
 
 async def test_beyond_the_memory_of_a_name_server_its_state_is_unknown_and_its_tables_are_given_back():
