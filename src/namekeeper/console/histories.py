@@ -105,14 +105,14 @@ class SubjectHistory(Struct, frozen=True):
 
 
 class HistoryLock:
-    """The lock of a history, for its writer and its readers; readers go first.
+    """The lock of all histories: one thread changes them, or any number look at them. Looking goes first.
 
     A thread that takes a lock again as soon as it released the lock would starve all other threads.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._lookers = 0
+        self._is_changing = False
         self._turn = threading.Condition()
 
     @property
@@ -121,26 +121,30 @@ class HistoryLock:
         return self._lookers > 0
 
     def __enter__(self) -> None:
-        """Hold it to change a history, as soon as no reader holds it or waits for it."""
-        self.wait_for_lookers()
-        self._lock.acquire()
+        """Hold it to change a history, as soon as nobody looks or wants to."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self.is_wanted and not self._is_changing)
+            self._is_changing = True
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        with self._turn:
+            self._is_changing = False
+            self._turn.notify_all()
 
     def wait_for_lookers(self) -> None:
-        """Wait until no reader holds it or waits for it."""
+        """Wait until nobody looks or wants to."""
         with self._turn:
             self._turn.wait_for(lambda: not self.is_wanted)
 
     @contextmanager
     def to_look(self) -> Iterator[None]:
-        """Hold it to look."""
+        """Hold it to look, while others may look, too: some views take seconds."""
         with self._turn:
             self._lookers += 1
         try:
-            with self._lock:
-                yield
+            with self._turn:
+                self._turn.wait_for(lambda: not self._is_changing)
+            yield
         finally:
             with self._turn:
                 self._lookers -= 1

@@ -11,7 +11,8 @@ from namekeeper.answers.incidents.incident import incidents_by_cluster
 from namekeeper.answers.incidents.reading import NamesrvRead
 from namekeeper.clock import Clock
 from namekeeper.common.expected import WITNESS_AFTER_MS
-from namekeeper.console.present_incidents import cached_until, present_incidents
+from namekeeper.console.computed import cached_until
+from namekeeper.console.present_incidents import present_incidents
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import NamekeeperError

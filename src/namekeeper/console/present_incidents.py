@@ -10,29 +10,18 @@ from namekeeper.answers.incidents.lost_topics import topics_of_incidents
 from namekeeper.answers.incidents.texts import cost, what, why
 from namekeeper.clock import Clock
 from namekeeper.common.expected import TOGETHER_MS
+from namekeeper.console.computed import Computed
 from namekeeper.console.histories import Followed, Histories
 from namekeeper.expected.incidents import ByCluster, ExpectedFile
 from namekeeper.notifications.incident_facts import SeenIncident, facts_of
 from namekeeper.notifications.tracking import incident_id
 
-__all__ = ["PresentIncidents", "cached_until", "present_incidents"]
+__all__ = ["PresentIncidents", "present_incidents"]
 
 OPEN_LIMIT, RECENT_LIMIT = 50, 20
 """Incidents that are sent of those that are open, and of those that are over; the others are counted."""
 NAMES_LIMIT = 20
 """Broker names that are sent of an incident."""
-AGAIN_MS = 1_000
-"""How long the incidents, and the drift, of the present are cached at least."""
-SHARE = 10
-"""Each of them is computed for at most one of so many parts of the time."""
-
-
-def cached_until(began_ms: int, ended_ms: int) -> int:
-    """How long an answer is cached whose computation began and ended then, all in monotonic ms.
-
-    Every page asks at each change, and the computation holds the lock of the histories.
-    """
-    return ended_ms + max(AGAIN_MS, (ended_ms - began_ms) * SHARE)
 
 
 class PresentIncidents:
@@ -45,15 +34,20 @@ class PresentIncidents:
     """
 
     def __init__(self, histories: Histories, clock: Clock, expected: ExpectedFile | None = None) -> None:
-        self._histories, self._clock, self._expected = histories, clock, expected
-        self._found: _FoundIncidents | None = None
-        self._revision = -1
-        self._until_ms = 0
-        """The end of the time in which the incidents are cached, monotonic ms."""
+        self._computed = Computed(
+            lambda: _found_in(histories.followed, expected),
+            clock,
+            None if expected is not None else lambda: histories.revision,  # plans change by themselves
+        )
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next look at them computes them."""
+        return self._computed.is_due
 
     def value(self) -> dict[str, Any]:
         """The incidents for JSON: those that are open, worst first, and those that are over, newest first."""
-        found = self._present()
+        found = self._computed.value()
         return {**_value(found.incidents), "since": found.since, "up_to": found.up_to}
 
     def one(self, id_: str, began: int) -> dict[str, Any]:
@@ -65,7 +59,7 @@ class PresentIncidents:
             id_: its id, as a message has it.
             began: its start, as a message has it, wall ms.
         """
-        found = self._present()
+        found = self._computed.value()
         near = [each for each in found.incidents if abs(each.incident.from_ts - began) <= TOGETHER_MS]
         exact = [each for each in near if _id_of(each) == id_]
         return {
@@ -77,17 +71,7 @@ class PresentIncidents:
 
     def open_ones(self) -> list[SeenIncident]:
         """The incidents that are open."""
-        return [each for each in self._present().incidents if each.incident.is_open]
-
-    def _present(self) -> "_FoundIncidents":
-        now = self._clock.now().mono_ms
-        revision = self._histories.revision
-        has_changed = revision != self._revision or self._expected is not None  # plans change by themselves
-        if self._found is None or (has_changed and now >= self._until_ms):
-            self._found = _found_in(self._histories.followed, self._expected)
-            self._revision = revision
-            self._until_ms = cached_until(now, self._clock.now().mono_ms)
-        return self._found
+        return [each for each in self._computed.value().incidents if each.incident.is_open]
 
 
 class _FoundIncidents(Struct, frozen=True):

@@ -205,7 +205,11 @@ class ConsoleServer:
                 await self.reader.has_begun.wait()
             try:
                 query = self._views.resolved(name, dict(request.query))
-                is_long = not locked or self._histories.needs(self._views.earlier(name, query))
+                is_long = (
+                    not locked
+                    or self._histories.needs(self._views.earlier(name, query))
+                    or self._views.is_due(name, query)
+                )
                 makers = self._long_makers if is_long else self._makers
                 async with (self._long_turns if is_long else self._turns).of(request.remote or ""):
                     data = await makers.run(body, query)
@@ -227,7 +231,8 @@ class ConsoleServer:
         await self.reader.has_begun.wait()
         more = [*self._collect()]
         labels = {each.namesrv: self._label_of(each.namesrv) for each in self._histories.all}
-        async with self._turns.of(request.remote or ""):
+        turns = self._long_turns if self._views.is_due("metrics", {}) else self._turns
+        async with turns.of(request.remote or ""):
             data, content_type = await asyncio.to_thread(body)
         return web.Response(body=data, headers={"Content-Type": content_type})
 

@@ -20,12 +20,13 @@ from namekeeper.common.durations import LATEST_MS
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough
+from namekeeper.console.computed import Computed
 from namekeeper.console.difference import difference
 from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.evidence_links import broker_words, evidence_links
 from namekeeper.console.histories import EarlierQuery, Histories
 from namekeeper.console.instants import RowsHeld, end_of, held_by_each
-from namekeeper.console.present_incidents import PresentIncidents, cached_until
+from namekeeper.console.present_incidents import PresentIncidents
 from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import (
@@ -91,8 +92,7 @@ class ConsoleViews:
         self._who_knows = who_knows
         self._incidents = PresentIncidents(histories, clock, expected)
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
-        self._drift: tuple[int, DriftReport] | None = None
-        """The drift of the present, after the end of the time in which it is cached, monotonic ms."""
+        self._drift = Computed(lambda: find_drift(self._shown), clock)
         self._past_drift: tuple[tuple[int, int], DriftReport] | None = None
         """The drift of the last instant that was asked for, after the revision and the instant."""
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
@@ -163,11 +163,7 @@ class ConsoleViews:
 
     def present_drift(self) -> DriftReport:
         """The present drift, which is found again after a while."""
-        now = self._clock.now().mono_ms
-        if self._drift is None or now >= self._drift[0]:
-            found = find_drift(self._shown)
-            self._drift = cached_until(now, self._clock.now().mono_ms), found
-        return self._drift[1]
+        return self._drift.value()
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
@@ -329,6 +325,17 @@ class ConsoleViews:
         """
         found = {name: self._instant(query, name) for name in _TIMES.get(view, ())}
         return {**query, **{name: str(at) for name, at in found.items() if at is not None}}
+
+    def is_due(self, view: str, query: Query) -> bool:
+        """Whether a view computes incidents or drift, which may take seconds; `metrics` is one of them."""
+        incidents = view in {"incidents", "incident", "metrics"} and self._incidents.is_due
+        drift = view in {"drift", "metrics"} and self._drift_is_due(self._instant(query, "at"))
+        return incidents or drift
+
+    def _drift_is_due(self, at: int | None) -> bool:
+        if at is None:
+            return self._drift.is_due
+        return self._past_drift is None or self._past_drift[0] != (self._histories.revision, at)
 
     def earlier(self, view: str, query: Query) -> EarlierQuery:
         """The changes and rows that a view needs of the time before the shown histories.

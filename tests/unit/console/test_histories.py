@@ -221,6 +221,22 @@ def test_who_looks_goes_before_who_reads_on():
     assert order == ["look", "read"]
 
 
+def test_many_look_at_once_and_nobody_changes_anything_meanwhile():
+    lock, order = HistoryLock(), []
+
+    def change():
+        with lock:
+            order.append("change")
+
+    changer = threading.Thread(target=change)
+    with lock.to_look():
+        with lock.to_look():
+            changer.start()
+        order.append("look")
+    changer.join()
+    assert order == ["look", "change"]
+
+
 LIMIT = 180_000
 """Bytes: some more than the rows of the present, most of which are properties, also in the part for instants that
 were dropped."""

@@ -7,7 +7,7 @@ import pytest
 from namekeeper.answers.incidents.lost_topics import TopicFinder
 from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Followed, Histories
-from namekeeper.console.present_incidents import OPEN_LIMIT, PresentIncidents, cached_until
+from namekeeper.console.present_incidents import OPEN_LIMIT, PresentIncidents
 from namekeeper.history.sources.journal import JournalSource
 from namekeeper.notifications.incident_facts import SeenIncident
 from namekeeper.notifications.tracking import SeenIncidents, Tracking
@@ -98,11 +98,6 @@ def test_it_is_found_again_after_a_while_if_something_changed():
     assert present.value()["open"] == []
     clock.mono_ms += 1_000
     assert [row["what"] for row in present.value()["open"]] == ["b0 away"]
-
-
-@pytest.mark.parametrize(("took", "until"), [(0, 1_000), (100, 1_100), (700, 7_700)])
-def test_an_answer_is_computed_for_a_tenth_of_the_time(took, until):
-    assert cached_until(50, 50 + took) == 50 + until
 
 
 def test_one_incident_is_found_by_its_id_or_else_by_its_start():

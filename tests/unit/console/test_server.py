@@ -15,7 +15,8 @@ import uvloop
 
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
-from namekeeper.console import reading, server
+from namekeeper.console import present_incidents, reading, server
+from namekeeper.console import views as views_module
 from namekeeper.console.histories import EarlierQuery, FollowedHistory, Histories, HistoryLock
 from namekeeper.console.server import ConsoleServer, opening_rest
 from namekeeper.console.views import ConsoleViews
@@ -165,6 +166,32 @@ async def test_what_is_read_again_keeps_no_other_view_waiting(site, monkeypatch,
         finally:
             may_end.set()
         assert {(await each)[0] for each in older} == {200}
+
+
+@pytest.mark.parametrize("path", ["api/incidents", "api/drift", "api/drift?at=1", "metrics"])
+async def test_incidents_and_drift_that_take_long_keep_no_other_view_waiting(site, monkeypatch, path):
+    """Other requests, also of the same host, waited until all incidents were found."""
+    may_end, begun = threading.Event(), []
+    where, name = (present_incidents, "_found_in") if "incidents" in path else (views_module, "find_drift")
+    find = getattr(where, name)
+
+    def find_slowly(*args: object) -> object:
+        begun.append(args)
+        may_end.wait(READING)
+        return find(*args)
+
+    monkeypatch.setattr(where, name, find_slowly)
+    async with running(site):
+        slow = [asyncio.create_task(site.get(f"/{path}")) for _ in range(5)]
+        try:
+            await eventually(lambda: begun, within_seconds=READING)
+            for other in ("overview", "changes", "topic?name=T", "broker?name=b0"):
+                assert (await site.get(f"/api/{other}"))[0] == 200
+            assert (len(begun), any(each.done() for each in slow)) == (1, False)
+        finally:
+            may_end.set()
+        assert {(await each)[0] for each in slow} == {200}
+        assert len(begun) == 1
 
 
 async def test_a_relative_time_is_one_instant_for_a_whole_request(site, monkeypatch):

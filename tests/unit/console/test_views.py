@@ -77,6 +77,23 @@ def test_present_drift_is_found_again_after_a_while(stories):
     assert views.present_drift() is not before
 
 
+def test_drift_at_an_instant_is_cached_until_something_changes(stories, monkeypatch):
+    asked = []
+
+    def find(histories, at):
+        asked.append(at)
+        return find_drift(histories, at)
+
+    monkeypatch.setattr("namekeeper.console.views.find_drift", find)
+    histories, at = histories_of(*stories), align_ends(stories)
+    views = ConsoleViews(histories, None, Clock(at))
+    for instant in (at, at, at - 1, at - 1):
+        views.drift({"at": str(instant)})
+    histories.revision += 1
+    views.drift({"at": str(at - 1)})
+    assert asked == [at, at - 1, at - 1]
+
+
 def test_drift_that_takes_long_is_found_less_often(stories, monkeypatch):
     clock = Clock(align_ends(stories))
     views = ConsoleViews(histories_of(*stories), None, clock)
