@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -9,9 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from namekeeper.answers.times import shown, zone_of
+from namekeeper.cli.commands.expect import EXPECTED_FILE
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.group import LazyGroup, namekeeper
 from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option
+from namekeeper.expected.state import ExpectedCluster, ExpectedState
+from namekeeper.expected.state_file import expected_text
 from namekeeper.pipeline.answers import engines
 from namekeeper.pipeline.report import query as report_query
 from namekeeper.pipeline.report.contents import make_report
@@ -21,6 +25,9 @@ from tests.unit.answers.story import Story
 
 T0 = 1_769_829_120_250
 """2026-01-31 03:12:00.250 UTC."""
+EXPECTED_TEXT = expected_text(
+    ExpectedState(0, (ExpectedCluster(name="c", name_servers=("a_1",), brokers={"b0": frozenset({0})}),))
+)
 
 
 def walk(
@@ -57,7 +64,7 @@ def needed(path: Sequence[str]) -> list[str]:
         if param.required:
             value = param.type.choices[0] if isinstance(param.type, click.Choice) else "x"
             words += [param.opts[0], value] if isinstance(param, click.Option) else [value]
-    return words
+    return [*words, "--force"] if tuple(path) == ("expect", "learn") else words
 
 
 def run(*words: str, obj: object = None, **env: str | None) -> Result:
@@ -71,7 +78,11 @@ def test_the_walk_finds_commands_of_every_group():
 
 
 @pytest.mark.parametrize("path", having(*ADDRESSES[1:]), ids=" ".join)
-def test_every_command_reads_the_addresses_of_the_environment_and_rather_the_option(path, tmp_path):
+def test_every_command_reads_the_addresses_of_the_environment_and_rather_the_option(
+    path, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path(EXPECTED_FILE).write_text(EXPECTED_TEXT)
     words = [*path, *needed(path), *(["--without", "x"] if path == ("what-if",) else [])]
     home = {"HOME": str(tmp_path)}
     assert "one.without.a.port" in run(*words, NAMESRV_ADDR="one.without.a.port", **home).output
@@ -149,8 +160,12 @@ def words_of(tmp_path, monkeypatch) -> dict[tuple[str, ...], list[str]]:
     monkeypatch.setattr("namekeeper.cli.commands.past._server", lambda *_: None)
     monkeypatch.setattr("namekeeper.cli.commands.past.run_past", lambda *_: None)
     monkeypatch.setattr("namekeeper.cli.commands.past.asyncio.run", lambda _: None)
+    monkeypatch.chdir(tmp_path)
+    Path(EXPECTED_FILE).write_text(EXPECTED_TEXT)
     journal = ["--journal", folder]
     return {
+        ("expect", "check"): journal, ("expect", "learn"): ["--force", "--expect", "learned.toml", *journal],
+        ("maintenance", "start"): ["--for", "30m", "--broker", "b"],
         ("why",): ["T", *journal], ("route-at",): ["T", *journal], ("history",): journal,
         ("audit",): journal, ("drift",): journal, ("incidents",): journal, ("past",): journal, ("journal", "replay"): [folder],
         ("undo",): journal, ("report",): ["drift", "--warehouse", "w"],
