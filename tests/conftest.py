@@ -81,6 +81,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     variables = {spec.variable for spec in SPECS.values()} | {
         "NAMEKEEPER_HTTP_TOKEN",
         "NAMEKEEPER_CONSOLE_TOKEN",
+        "NAMEKEEPER_MCP_TOKEN",
     }
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:

@@ -29,6 +29,11 @@ TESTED_ELSEWHERE = {
     ),
     "answers/incidents/deletions.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
     "answers/incidents/states.py": ("a step of the table, too", "tests/property/test_incidents_law.py"),
+    "answers/incidents/report.py": (
+        "the value that the command prints",
+        "tests/unit/cli/commands/test_incidents.py",
+    ),
+    "mcp/values.py": ("values; the tools that make them have the tests", "tests/unit/mcp/test_tools.py"),
     "pipeline/answers/spark_tables.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/gold/build.py": (
         "the steps on Spark; the steps themselves have theirs",

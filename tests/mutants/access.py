@@ -626,8 +626,8 @@ ACCESS_MUTANTS = (
     Mutant(
         "the-console-leaves-the-user-out",
         "answers/timeline.py",
-        '"peer": event.peer or None',
-        '"peer": event.peer.rpartition("@")[2] or None',
+        "peer=event.peer or None",
+        'peer=event.peer.rpartition("@")[2] or None',
         "the console names the user who asked for a change",
         WHO_ASKED,
     ),

@@ -8,7 +8,57 @@ DOORS = ("http/test_doors.py",)
 GATE = ("http/test_gate.py",)
 PAGES = ("http/test_page_server.py",)
 
+ASSISTANTS = ("mcp/test_pages.py", "mcp/test_server.py", "mcp/test_tools.py")
+
 EDGE_MUTANTS = (
+    Mutant(
+        "assistants-pass-the-access-rules",
+        "mcp/pages.py",
+        "self._doors.refuse_token(tokens) or self._doors.refuse_peer(client, tokens)",
+        "self._doors.refuse_token(tokens)",
+        "access rules decide who may ask over HTTP",
+        ASSISTANTS,
+    ),
+    Mutant(
+        "assistants-ask-all-at-once",
+        "mcp/server.py",
+        'DaemonThreads("question", 1)',
+        'DaemonThreads("question", 100)',
+        "questions are answered one after the other",
+        ASSISTANTS,
+    ),
+    Mutant(
+        "questions-wait-without-a-limit",
+        "mcp/server.py",
+        "if self._waiting >= WAITING_LIMIT:",
+        "if False:",
+        "not too many questions wait",
+        ASSISTANTS,
+    ),
+    Mutant(
+        "an-answer-of-any-size",
+        "mcp/bounds.py",
+        "if is_least or len(msgspec.json.encode(found)) <= limit_bytes:",
+        "if True:",
+        "an answer to an assistant keeps to its size",
+        ("mcp/test_bounds.py", *ASSISTANTS),
+    ),
+    Mutant(
+        "an-answer-without-gaps",
+        "mcp/tools.py",
+        "periods = (each for each in history.periods() if each.state is not PeriodState.UP)",
+        "periods = (each for each in history.periods() if each.state is None)",
+        "an answer says about which time nothing is known",
+        ASSISTANTS,
+    ),
+    Mutant(
+        "a-bug-tells-the-assistant-its-text",
+        "mcp/server.py",
+        'return _failed("this question failed; the log of namekeeper mcp says why")',
+        "return _failed(traceback.format_exc())",
+        "a client learns nothing of a bug",
+        ASSISTANTS,
+    ),
     Mutant(
         "idle-connections-shut-operators-out",
         "http/gate.py",

@@ -18,7 +18,7 @@ from namekeeper.common.durations import shown_duration
 from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
 from namekeeper.model.broker import MASTER_ID
 
-__all__ = ["explain"]
+__all__ = ["explain", "is_unknown_topic"]
 
 _MINUTE_MS = 60_000
 
@@ -37,6 +37,12 @@ def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explana
         beside = [each for each in evidence if each is not one and each.namesrv in clusters[one.namesrv]]
         found.append(_explain_one(one, beside, _at(one, at)))
     return found
+
+
+def is_unknown_topic(evidence: Sequence[Evidence], explanations: Sequence[Explanation]) -> bool:
+    """Whether no name server has any record of the topic, before or after the time in question."""
+    is_known = any(one.routes for one in evidence)
+    return not is_known and any(each.verdict is Verdict.NEVER_REGISTERED for each in explanations)
 
 
 def _at(one: Evidence, wanted: int | None) -> int:

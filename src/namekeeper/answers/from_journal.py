@@ -136,6 +136,17 @@ class JournalFolder:
             begin_at: wall ms.
             end_at: wall ms.
         """
+        return self.about(name, begin_at).changes(begin_at, end_at)
+
+    def about(self, name: str | None, begin_at: int) -> History:
+        """The history of a name from a time on, up to now if its name server runs.
+
+        If there are too many changes up to the end of the journal, the oldest are left out.
+
+        Args:
+            name: see `History`; None is everything.
+            begin_at: wall ms.
+        """
         history = self._history(name, begin_at, CHANGES_BYTES)
         dropped = history.dropped_until
         if dropped is not None and dropped >= begin_at:
@@ -143,7 +154,7 @@ class JournalFolder:
             self.notes.append(
                 f"there are too many changes: those up to {until} are left out; ask about a name"
             )
-        return history.changes(begin_at, end_at)
+        return self._up_to_now(history)
 
     def history(self, at: int | None, back_ms: int) -> History:
         """The history of every row, up to now if its name server runs.
@@ -153,7 +164,9 @@ class JournalFolder:
             back_ms: how long before that time the history begins, at the latest.
         """
         end = at if at is not None else self._running_at or self._journal.last_ts()
-        found = self._history(None, end - back_ms)
+        return self._up_to_now(self._history(None, end - back_ms))
+
+    def _up_to_now(self, found: History) -> History:
         now, last = self._running_at, found.coverage.knows_up_to
         if now is not None and self._is_current(now, last):
             found.extend(now)

@@ -1,20 +1,22 @@
 """Answers as text and as JSON; text has times in the reader's zone and in UTC."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Generic, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from namekeeper.answers.times import Zone, iso_text, shown, shown_window
-from namekeeper.answers.verdict import Explanation
+from namekeeper.answers.verdict import Explanation, Fact, Verdict
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.model.route import TopicRouteData
 
 __all__ = [
+    "ExplanationValue",
     "RouteAt",
+    "RouteValue",
     "UncertainChange",
     "explain_knowledge",
     "explanation_lines",
@@ -25,6 +27,9 @@ __all__ = [
     "route_values",
     "routes_json",
 ]
+
+R = TypeVar("R")
+"""The form of a route: its JSON when it is written, `TopicRouteData` when it is described or read."""
 
 
 class RouteAt(Struct, frozen=True):
@@ -71,14 +76,96 @@ def explanation_lines(explanation: Explanation, zone: Zone) -> Iterator[str]:
     yield f"  ({knows_up_to_text(explanation.knows_up_to, zone)})"
 
 
+class FactValue(Struct, frozen=True, kw_only=True):
+    """A fact in JSON; a fact without a time has no `at_iso`."""
+
+    text: str
+    at: int | None
+    """Wall ms."""
+    until: int | UnsetType = UNSET
+    """The end of a period that begins at `at`, not included."""
+    window_ms: int | UnsetType = UNSET
+    """The fact happened at most so long before `at`."""
+    at_iso: str | UnsetType = UNSET
+    until_iso: str | UnsetType = UNSET
+
+
+class ExplanationValue(Struct, frozen=True, kw_only=True):
+    """The cause at one name server, in JSON."""
+
+    namesrv: str
+    topic: str
+    at: int
+    """Wall ms."""
+    knows_up_to: int | None
+    """Wall ms of the last instant that the records tell about."""
+    verdict: Verdict
+    summary: str
+    facts: list[FactValue]
+    at_iso: str
+    knows_up_to_iso: str | UnsetType = UNSET
+
+
+class ChangeValue(Struct, Generic[R], frozen=True, kw_only=True):
+    """A change of a route that may have happened before a time, in JSON."""
+
+    at: int
+    """Wall ms of the end of its window."""
+    window_ms: int | UnsetType
+    cause: str
+    at_iso: str
+    route: R | None
+
+
+class RouteValue(Struct, Generic[R], frozen=True, kw_only=True):
+    """The route of a topic at one name server, in JSON."""
+
+    namesrv: str
+    at: int
+    """Wall ms."""
+    knows_up_to: int | None
+    """Wall ms of the last instant that the records tell about."""
+    at_iso: str
+    knows_up_to_iso: str | UnsetType = UNSET
+    knowledge: Knowledge
+    route: R | None
+    """As request 105 answers it in the standard form; null: it had no route, or that is not known."""
+    uncertain: list[ChangeValue[R]] | UnsetType = UNSET
+    """Changes that may have happened before this time or after it, in order."""
+
+
 def explanations_json(explanations: Sequence[Explanation]) -> str:
     """Explanations as JSON; each time in ms and as ISO 8601."""
     return _text(explanation_values(explanations))
 
 
-def explanation_values(explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
-    """Explanations as plain values; each time in ms and as ISO 8601."""
-    return [_with_iso(msgspec.to_builtins(explanation)) for explanation in explanations]
+def explanation_values(explanations: Sequence[Explanation]) -> list[ExplanationValue]:
+    """Explanations as values for JSON; each time in ms and as ISO 8601."""
+    return [
+        ExplanationValue(
+            namesrv=each.namesrv,
+            topic=each.topic,
+            at=each.at,
+            knows_up_to=each.knows_up_to,
+            verdict=each.verdict,
+            summary=each.summary,
+            facts=[_fact_value(fact) for fact in each.facts],
+            at_iso=iso_text(each.at),
+            knows_up_to_iso=_iso(each.knows_up_to),
+        )
+        for each in explanations
+    ]
+
+
+def _fact_value(fact: Fact) -> FactValue:
+    return FactValue(
+        text=fact.text,
+        at=fact.at,
+        until=UNSET if fact.until is None else fact.until,
+        window_ms=fact.window_ms or UNSET,
+        at_iso=_iso(fact.at),
+        until_iso=_iso(fact.until),
+    )
 
 
 def routes_json(routes: Sequence[RouteAt]) -> str:
@@ -86,24 +173,31 @@ def routes_json(routes: Sequence[RouteAt]) -> str:
     return _text(route_values(routes))
 
 
-def route_values(routes: Sequence[RouteAt]) -> list[dict[str, Any]]:
-    """Routes as plain values; each time in ms and as ISO 8601."""
+def route_values(routes: Sequence[RouteAt]) -> list[RouteValue[Raw]]:
+    """Routes as values for JSON; each time in ms and as ISO 8601."""
     return [
-        {
-            **_with_iso({"namesrv": each.namesrv, "at": each.at, "knows_up_to": each.knows_up_to}),
-            "knowledge": each.knowledge,
-            "route": None if each.route is None else route_value(each.route),
-            **({"uncertain": [_change_value(change) for change in each.uncertain]} if each.uncertain else {}),
-        }
+        RouteValue(
+            namesrv=each.namesrv,
+            at=each.at,
+            knows_up_to=each.knows_up_to,
+            at_iso=iso_text(each.at),
+            knows_up_to_iso=_iso(each.knows_up_to),
+            knowledge=each.knowledge,
+            route=None if each.route is None else route_value(each.route),
+            uncertain=[_change_value(change) for change in each.uncertain] or UNSET,
+        )
         for each in routes
     ]
 
 
-def _change_value(change: UncertainChange) -> dict[str, Any]:
-    return {
-        **_with_iso({"at": change.at, "window_ms": change.window_ms, "cause": change.cause}),
-        "route": None if change.route is None else route_value(change.route),
-    }
+def _change_value(change: UncertainChange) -> ChangeValue[Raw]:
+    return ChangeValue(
+        at=change.at,
+        window_ms=change.window_ms or UNSET,
+        cause=change.cause,
+        at_iso=iso_text(change.at),
+        route=None if change.route is None else route_value(change.route),
+    )
 
 
 def route_value(route: TopicRouteData) -> Raw:
@@ -120,17 +214,8 @@ _KNOWLEDGE = {
 }
 
 
-def _with_iso(value: dict[str, Any]) -> dict[str, Any]:
-    times = {f"{name}_iso": iso_text(value[name]) for name in _TIMES if value.get(name) is not None}
-    facts = [_with_iso(fact) for fact in value.get("facts", ())]
-    if value.get("until", 0) is None:
-        del value["until"]
-    if not value.get("window_ms", 1):
-        del value["window_ms"]
-    return {**value, **times, **({"facts": facts} if "facts" in value else {})}
-
-
-_TIMES = ("at", "until", "knows_up_to")
+def _iso(ms: int | None) -> str | UnsetType:
+    return UNSET if ms is None else iso_text(ms)
 
 
 def _text(value: object) -> str:

@@ -189,6 +189,10 @@ class JournalAnswers:
             journal.history(at, back_ms) for namesrv, journal in self._journals.items() if namesrv in wanted
         ]
 
+    def about(self, name: str | None, begin_at: int) -> list[History]:
+        """The history of a name at each name server from a time on; None is everything."""
+        return [journal.about(name, begin_at) for journal in self._journals.values()]
+
     def audit(self, begin_at: int, end_at: int, query: AuditQuery = EVERY_REQUEST) -> list[AuditEntry]:
         """Requests that access rules checked, or that were refused, after `begin_at`, up to `end_at`."""
         self._audit_notes.clear()

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from namekeeper.answers.phrases import caused_by
 from namekeeper.answers.times import Zone, shown_window
@@ -40,6 +40,8 @@ from namekeeper.model.perm import format_perm
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = [
+    "EntryValue",
+    "RowChangeValue",
     "TimelineEntry",
     "entry_value",
     "row_change_text",
@@ -111,25 +113,54 @@ def timeline_json(entries: Iterable[TimelineEntry]) -> str:
     ).decode()
 
 
-def entry_value(entry: TimelineEntry, rows: Sequence[RowChange] | None = None) -> dict[str, Any]:
-    """An entry as plain values.
+class RowChangeValue(Struct, frozen=True):
+    """The change of one row, in JSON."""
+
+    kind: str
+    key: tuple[str, ...]
+    before: tuple[Any, ...] | None
+    """The members of the row before; null: there was none."""
+    after: tuple[Any, ...] | None
+    """The members of the row since then; null: there is none."""
+
+
+class EntryValue(Struct, frozen=True, kw_only=True):
+    """A change, in JSON."""
+
+    at: int
+    """Wall ms."""
+    seen: dict[str, int]
+    """Id of the name server -> wall ms."""
+    window_ms: dict[str, int] | UnsetType = UNSET
+    """Id of an observed name server -> how long before that it may have happened there, ms."""
+    what: What
+    cause: str | None
+    peer: str | None
+    closed_by: str | None
+    text: str
+    """The change in words."""
+    rows: list[RowChangeValue]
+
+
+def entry_value(entry: TimelineEntry, rows: Sequence[RowChange] | None = None) -> EntryValue:
+    """An entry as a value for JSON.
 
     Args:
         entry: its text is about all its rows.
         rows: the rows that are given before and after; None: all.
     """
     event = entry.event
-    return {
-        "at": entry.at,
-        "seen": entry.seen,
-        **({"window_ms": entry.windows} if entry.windows else {}),
-        "what": event.what,
-        "cause": event.cause or None,
-        "peer": event.peer or None,
-        "closed_by": event.closed_by or None,
-        "text": _sentence(event),
-        "rows": [row_change_value(row) for row in (event.rows if rows is None else rows)],
-    }
+    return EntryValue(
+        at=entry.at,
+        seen=entry.seen,
+        window_ms=entry.windows or UNSET,
+        what=event.what,
+        cause=event.cause or None,
+        peer=event.peer or None,
+        closed_by=event.closed_by or None,
+        text=_sentence(event),
+        rows=[row_change_value(row) for row in (event.rows if rows is None else rows)],
+    )
 
 
 def row_change_text(row: RowChange) -> str:
@@ -137,14 +168,9 @@ def row_change_text(row: RowChange) -> str:
     return _TEXTS[type(row.key)](row.key, row.before, row.after)
 
 
-def row_change_value(row: RowChange) -> dict[str, Any]:
-    """The change of one row as plain values."""
-    return {
-        "kind": row.key.kind,
-        "key": names_of(row.key),
-        "before": _values(row.before),
-        "after": _values(row.after),
-    }
+def row_change_value(row: RowChange) -> RowChangeValue:
+    """The change of one row as a value for JSON."""
+    return RowChangeValue(row.key.kind, names_of(row.key), _values(row.before), _values(row.after))
 
 
 def _values(row: Row | None) -> tuple[object, ...] | None:

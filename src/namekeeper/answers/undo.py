@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from namekeeper.answers.phrases import caused_by
 from namekeeper.answers.timeline import row_change_value
@@ -49,14 +49,16 @@ class UndoPlan(Struct, frozen=True):
         return {
             "restored": [
                 {
-                    **row_change_value(each.change),
+                    **structs.asdict(row_change_value(each.change)),
                     "at": each.at,
                     "cause": each.cause,
                     "peer": each.peer or None,
                 }
                 for each in self.restored
             ],
-            "left": [{**row_change_value(each.change), "why": each.why} for each in self.left],
+            "left": [
+                {**structs.asdict(row_change_value(each.change)), "why": each.why} for each in self.left
+            ],
         }
 
 

@@ -53,6 +53,7 @@ COMMANDS: Commands = {
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),
+    "mcp": ("commands.mcp:mcp", "Answer questions of assistants (MCP)."),
     "observe": ("commands.observe:observe", "Keep journals of name servers that are not ours."),
     "history": ("commands.history:history", "Every change of a topic, broker or address."),
     "undo": ("commands.undo:undo", "Restore what a mistake changed."),

@@ -4,7 +4,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -27,8 +27,11 @@ from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader
-from namekeeper.remoting.address import Address
+from namekeeper.remoting.address import Address, parse_addresses
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
+
+if TYPE_CHECKING:
+    from namekeeper.remoting.tls_client import Tls
 
 __all__ = [
     "AT_HELP",
@@ -36,10 +39,12 @@ __all__ = [
     "EXIT_NO_SUCH_NAME",
     "history_options",
     "history_source_options",
+    "journal_options",
     "journal_source_options",
     "shown_reading",
     "take_instant",
     "take_journals",
+    "take_pages",
     "take_sender",
     "take_source",
     "take_zone",
@@ -99,13 +104,20 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
 
 def journal_source_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the journals, the zone and JSON."""
-    return _journal_options(zone_option(_with_sender_options(json_option()(function))))
+    return journal_options(json_option()(function))
+
+
+def journal_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for the journals and the zone."""
+    return _journal_options(zone_option(_with_sender_options(function)))
 
 
 def _journal_options(function: Callable[..., None]) -> Callable[..., None]:
     function = click.option(
         "-c", "--config-file", "config_files", multiple=True, metavar="FILE", callback=_note,
-        expose_value=False, help="Properties file of a name server on this host, to find its journal.",
+        expose_value=False,
+        help="Properties file of a name server on this host, or TOML file of `namekeeper observe`, to find"
+        " its journals.",
     )(function)  # fmt: skip
     function = click.option(
         *ADDRESSES, "addresses", cls=Option, old_names=OLD_ADDRESSES, multiple=True, metavar="LIST",
@@ -207,16 +219,22 @@ def take_source(
     return WarehouseAnswers(warehouse, session, namesrv, cluster=cluster, back_ms=back_ms, progress=progress)
 
 
-def take_journals(journals: Sequence[str]) -> list[str | FoundJournal]:
+def take_journals(journals: Sequence[str], *, pages_too: bool = True) -> list[str | FoundJournal]:
     """The folders of the journals that the options name, by default of those of this host.
+
+    Args:
+        journals: folders.
+        pages_too: whether the pages of `--http` count where other options name journals.
 
     Raises:
         NamekeeperError: one can't be used; the message says what to do.
     """
     meta = click.get_current_context().meta
     config_files: tuple[str, ...] = meta.get(_CONFIG_FILES, ())
-    here, others = journals_here(meta.get(_ADDRESSES, ()), take_sender())
-    found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(meta.get(_PAGES, ()), others)]
+    addresses: tuple[str, ...] = meta.get(_ADDRESSES, ())
+    here, others = journals_here(addresses, take_sender())
+    pages = () if (journals or config_files or addresses) and not pages_too else meta.get(_PAGES, ())
+    found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
     if config_files or not found:
         here, others = journals_by_default(config_files, take_sender)
         found += [*here, *_remote_journals((), others)]
@@ -259,6 +277,24 @@ def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[Fo
         if page not in known:
             known[page] = RemoteJournal(page, token=meta.get(_TOKEN, ""), tls=tls)
     return [journal.found() for journal in known.values()]
+
+
+def take_pages() -> "tuple[list[PageAddress], str, Tls | None]":
+    """The operators' pages of `--http`, or of the name servers of `-n`; the token and TLS for them.
+
+    Raises:
+        NamekeeperError: an address can't be used, or a name server does not say where its pages are.
+    """
+    meta = click.get_current_context().meta
+    connector = take_sender()
+    found = [page for text in meta.get(_PAGES, ()) for page in parse_page_addresses(text)]
+    if not found and (addresses := meta.get(_ADDRESSES, ())):
+        from namekeeper.cli.remote_journal import pages_of
+
+        listed = [address for text in addresses for address in parse_addresses(text)]
+        lacks = "does not say where its pages are"
+        found = [pages_of(each, connector, lacks=lacks, other_ways="") for each in listed]
+    return list(dict.fromkeys(found)), meta.get(_TOKEN, ""), pages_tls(connector.tls_files, found)
 
 
 def take_sender() -> Connector:

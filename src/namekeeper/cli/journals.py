@@ -13,6 +13,7 @@ from namekeeper.cli.output import note
 from namekeeper.cli.shared_options import addresses_of_environment
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingConnectError
+from namekeeper.files import read_named_text
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.reader import find_journals
 from namekeeper.remoting.address import Address, parse_addresses
@@ -37,7 +38,8 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     """Folders of the journals of configured name servers.
 
     Args:
-        config_files: their properties files; without one, the name servers that are started without one.
+        config_files: their properties files, and TOML files of observers; without one, the name servers that
+            are started without one.
 
     Raises:
         NoJournalHereError: there is no journal; the message says where it was looked for.
@@ -47,6 +49,11 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     looked: list[str] = []
     files: Sequence[str | None] = config_files or [None]
     for file in files:
+        if file is not None and Path(file).suffix == ".toml":
+            folder = _folder_of_observer(file)
+            looked.append(folder)
+            found += [folder] if Path(folder).is_dir() else []
+            continue
         settings = load_startup(file, {}).settings
         if settings.journal_path:
             looked.append(settings.journal_path)
@@ -125,6 +132,17 @@ def journals_here(
             else:
                 others.append(address)
     return found, others
+
+
+def _folder_of_observer(file: str) -> str:
+    """Folder of the journals that an observer keeps.
+
+    Raises:
+        ConfigError: its file can't be used, or names no folder.
+    """
+    from namekeeper.observe.config import parse_observing
+
+    return parse_observing(read_named_text(file), source=file, journal="").journal
 
 
 def _folder_of(address: Address, usual: str, connector: Connector) -> str | None:

@@ -1,34 +1,24 @@
 """Options of commands that serve the page: where it listens, and who may open it."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-from namekeeper.access.request_class import HTTP_PAGES
-from namekeeper.app.access_files import AccessFiles
 from namekeeper.cli.credentials import rather_set
+from namekeeper.cli.page_access import access_file_option, allow_host_option, page_address, rules_of_pages
 from namekeeper.console.companion import PageSettings
 from namekeeper.console.histories import HISTORY_BYTES
-from namekeeper.errors import ConfigError
-from namekeeper.http.doors import Doors, is_loopback, make_token, problem_with_host_name
+from namekeeper.http.doors import Doors, is_loopback, make_token
 
-__all__ = ["NO_PAGE", "page_address", "page_options", "take_page"]
+__all__ = ["NO_PAGE", "page_options", "take_page"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 PORT = 9_888
 NO_PAGE = -1
 """The port of a command that may run without the page, and does."""
-_EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
 _NAMES = ("host", "port", "token", "names", "access_file")
-
-
-def _host_names(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    for problem in filter(None, map(problem_with_host_name, names)):
-        raise click.BadParameter(problem)
-    return names
 
 
 def page_options(*, is_optional: bool) -> Callable[[_Function], _Function]:
@@ -51,14 +41,8 @@ def page_options(*, is_optional: bool) -> Callable[[_Function], _Function]:
             help="What a browser has to have; made if --host is not loopback. "
             + rather_set("NAMEKEEPER_CONSOLE_TOKEN"),
         ),
-        click.option(
-            "--allow-host", "names", multiple=True, metavar="NAME", callback=_host_names,
-            help="Another name by which browsers reach this host; may be repeated.",
-        ),
-        click.option(
-            "--access-file", metavar="FILE",
-            help="Access rules of a name server: the page is for those whom its rules about http allow.",
-        ),
+        allow_host_option,
+        access_file_option,
         click.option(
             "--history-bytes", type=click.IntRange(1), default=HISTORY_BYTES, show_default=True,
             metavar="BYTES",
@@ -83,7 +67,7 @@ def take_page(given: dict[str, Any]) -> PageSettings | None:
     host, port, token, names, access_file = (given.pop(name) for name in _NAMES)
     if port == NO_PAGE:
         return None
-    rules = None if access_file is None else _rules_of(access_file)
+    rules = None if access_file is None else rules_of_pages(access_file)
     if token is None and rules is None and not is_loopback(host):
         token = make_token()
     policy = None if rules is None else lambda: rules.policy
@@ -94,24 +78,3 @@ def take_page(given: dict[str, Any]) -> PageSettings | None:
         address_of=lambda found: page_address(host, names, token or "", found),
         rules=rules,
     )
-
-
-def page_address(host: str, names: Sequence[str], token: str, port: int) -> str:
-    """The address of the page: by the first of the names given for it if it listens at every address."""
-    name = names[0] if names and host in _EVERYWHERE else host
-    shown = f"[{name}]" if ":" in name else name
-    return f"http://{shown}:{port}/{f'#token={token}' if token else ''}"
-
-
-def _rules_of(file: str) -> AccessFiles:
-    """The access rules in a file, which is watched later.
-
-    Raises:
-        ConfigError: it can't be used, or has no rule about the pages: everybody could read them.
-    """
-    rules = AccessFiles(file, os.environ)
-    if not any(HTTP_PAGES in rule.codes for rule in rules.policy.rules.rules):
-        raise ConfigError(
-            f'{file}: no rule is about the pages, so everybody could read them: requests = ["http"]'
-        )
-    return rules

@@ -6,7 +6,7 @@ from heapq import merge
 from itertools import islice, takewhile
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from namekeeper.answers.timeline import SAME_MS, TimelineEntry, entry_value, timeline
 from namekeeper.common.durations import LATEST_MS
@@ -113,7 +113,7 @@ def _row(entry: TimelineEntry, topic: str, brokers: Collection[str]) -> dict[str
     others = (row for row in rows if not isinstance(row.key, _OF_BROKERS))
     sent = [*first, *islice(others, _ROWS_SHOWN)][:_ROWS_SHOWN]
     about = structs.replace(entry, event=structs.replace(event, rows=rows))
-    return {**entry_value(about, sent), "row_count": len(event.rows)}
+    return {**to_builtins(entry_value(about, sent)), "row_count": len(event.rows)}
 
 
 def _brokers_of(histories: Iterable[History], query: ChangeQuery) -> set[str]:

@@ -5,13 +5,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, Raw, Struct, structs, to_builtins
 
 from namekeeper.answers.audit import AuditQuery, audit_values
 from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
 from namekeeper.answers.phrases import CLOSED_BY
-from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
+from namekeeper.answers.render import RouteAt, RouteValue, explain_knowledge, explanation_values, route_values
 from namekeeper.answers.route import route_at
 from namekeeper.answers.source import PastAnswers
 from namekeeper.answers.times import instant_of
@@ -148,7 +148,8 @@ class ConsoleViews:
     def drift(self, query: Query) -> dict[str, Any]:
         """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
         at = self._instant(query, "at")
-        return report_values(self._drift_at(at), _number(query, "limit", 100, ROWS_LIMIT))
+        value = report_values(self._drift_at(at), _number(query, "limit", 100, ROWS_LIMIT))
+        return structs.asdict(value)
 
     def _drift_at(self, at: int | None) -> DriftReport:
         """The drift at an instant; None is now. The last one is cached: the page counts and lists it."""
@@ -202,7 +203,7 @@ class ConsoleViews:
             "near": "" if is_there else self._near(name, names, SearchKind.TOPIC),
             "routes": [
                 {
-                    **value,
+                    **_members(value),
                     "knowledge_text": explain_knowledge(route.knowledge),
                     "perms": _perms(route.route),
                     **_uncertain(route, value),
@@ -248,7 +249,7 @@ class ConsoleViews:
         name, at = _name(query), self._instant(query, "at")
         with self._source() as source:
             explanations = explain(source.evidence(name, at), at)
-        found = explanation_values(explanations)
+        found = [to_builtins(each) for each in explanation_values(explanations)]
         with self._histories.lock.to_look():
             names = self._dropped(SearchKind.TOPIC).union(*(each.topics() for each in self._shown))
             brokers = broker_words(self._shown)
@@ -477,11 +478,16 @@ def _perms(route: TopicRouteData | None) -> dict[str, str]:
     return {} if route is None else {each.broker_name: format_perm(each.perm) for each in route.queue_datas}
 
 
-def _uncertain(route: RouteAt, value: Mapping[str, Any]) -> dict[str, Any]:
+def _uncertain(route: RouteAt, value: RouteValue[Raw]) -> dict[str, Any]:
     """The changes of a route in question, each with the permissions after it, if there are any."""
-    changes = zip(route.uncertain, value.get("uncertain", ()), strict=True)
-    found = [{**shown, "perms": _perms(change.route)} for change, shown in changes]
+    changes = zip(route.uncertain, value.uncertain or (), strict=True)
+    found = [{**_members(shown), "perms": _perms(change.route)} for change, shown in changes]
     return {"uncertain": found} if found else {}
+
+
+def _members(value: Struct) -> dict[str, Any]:
+    """The members of a value that JSON shows."""
+    return {name: each for name, each in structs.asdict(value).items() if each is not UNSET}
 
 
 def _name(query: Query) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from namekeeper.answers.source import PastAnswers
 from namekeeper.common.namesrv_clusters import namesrv_clusters
-from namekeeper.drift.witness import Witness
+from namekeeper.drift.witness import MEMORY_MS, Witness
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
@@ -14,6 +15,7 @@ __all__ = [
     "TOGETHER_END_MS",
     "Compared",
     "compared",
+    "histories_of",
     "lacking_a_cluster",
     "last_common_instant",
     "why_not",
@@ -62,6 +64,22 @@ def lacking_a_cluster(histories: Sequence[History]) -> set[str]:
     clusters = {each.namesrv: {key.cluster for key in each.keys(LiveKey)} for each in histories}
     every = set().union(*clusters.values())
     return {namesrv for namesrv, own in clusters.items() if own != every}
+
+
+def histories_of(source: PastAnswers, at: int | None, back_ms: int) -> list[History]:
+    """The histories of all name servers; longer ones of those that may have lost a cluster before.
+
+    Args:
+        source: where they are.
+        at: the instant in question, wall ms; None is now, or the end of each.
+        back_ms: how long before it they begin, at the latest.
+    """
+    found = source.histories(at, back_ms)
+    lacking = lacking_a_cluster(found) if back_ms < MEMORY_MS else set()
+    if not lacking:
+        return found
+    longer = {each.namesrv: each for each in source.histories(at, MEMORY_MS, lacking)}
+    return [longer.get(each.namesrv, each) for each in found]
 
 
 def why_not(witness: Witness) -> Knowledge | None:

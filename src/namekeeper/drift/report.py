@@ -1,21 +1,20 @@
 """The drift of all name servers at an instant: a value for texts, JSON, the page and metrics."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.times import iso_text
 from namekeeper.drift.compared import TOGETHER_END_MS, compared, why_not
 from namekeeper.drift.disagreement import Found, disagreements
-from namekeeper.drift.verdict import DriftKind, DriftVerdict, verdicts, worst_first
+from namekeeper.drift.verdict import Detail, DriftKind, DriftVerdict, verdicts, worst_first
 from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
-__all__ = ["ComparedNamesrv", "Differing", "DriftReport", "find_drift", "report_values"]
+__all__ = ["ComparedNamesrv", "Differing", "DriftReport", "DriftValue", "find_drift", "report_values"]
 
 
 class ComparedNamesrv(Struct, frozen=True):
@@ -80,6 +79,34 @@ class DriftReport(Struct, frozen=True):
         return found
 
 
+class DetailValue(Detail, frozen=True, kw_only=True):
+    """The last change at one name server, in JSON."""
+
+    at_iso: str | UnsetType = UNSET
+
+
+class VerdictValue(DriftVerdict, frozen=True, kw_only=True):
+    """A verdict, in JSON."""
+
+    details: Sequence[DetailValue] = ()
+    since_iso: str
+
+
+class DriftValue(Struct, frozen=True, kw_only=True):
+    """The disagreements of all name servers at an instant, in JSON."""
+
+    at: int
+    """Wall ms; 0: nothing is known."""
+    at_iso: str
+    name_servers: Sequence[ComparedNamesrv]
+    verdicts: Sequence[VerdictValue]
+    """The worst kind first, then the oldest."""
+    total: int
+    """Number of all verdicts."""
+    unsettled: int
+    """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
+
+
 def find_drift(histories: Sequence[History], at: int | None = None) -> DriftReport:
     """Find what the name servers of each cluster disagree about.
 
@@ -109,25 +136,25 @@ def find_drift(histories: Sequence[History], at: int | None = None) -> DriftRepo
     return DriftReport(groups.at, name_servers, found, unsettled, differing)
 
 
-def report_values(report: DriftReport, limit: int) -> dict[str, Any]:
-    """A report as plain values: each time in ms and as ISO 8601, and at most so many verdicts."""
-    return {
-        "at": report.at,
-        "at_iso": iso_text(report.at),
-        "name_servers": to_builtins(report.name_servers),
-        "verdicts": [_verdict_value(each) for each in report.verdicts[:limit]],
-        "total": len(report.verdicts),
-        "unsettled": report.unsettled,
-    }
+def report_values(report: DriftReport, limit: int) -> DriftValue:
+    """A report as a value for JSON: each time in ms and as ISO 8601, and at most so many verdicts."""
+    return DriftValue(
+        at=report.at,
+        at_iso=iso_text(report.at),
+        name_servers=report.name_servers,
+        verdicts=[_verdict_value(each) for each in report.verdicts[:limit]],
+        total=len(report.verdicts),
+        unsettled=report.unsettled,
+    )
 
 
-def _verdict_value(verdict: DriftVerdict) -> dict[str, Any]:
-    value: dict[str, Any] = to_builtins(verdict)
-    value["since_iso"] = iso_text(verdict.since)
-    for detail in value["details"]:
-        if detail["at"] is not None:
-            detail["at_iso"] = iso_text(detail["at"])
-    return value
+def _verdict_value(verdict: DriftVerdict) -> VerdictValue:
+    details = [
+        DetailValue(**structs.asdict(each), at_iso=UNSET if each.at is None else iso_text(each.at))
+        for each in verdict.details
+    ]
+    members = {**structs.asdict(verdict), "details": details}
+    return VerdictValue(**members, since_iso=iso_text(verdict.since))
 
 
 def _why_not(witness: Witness) -> str:

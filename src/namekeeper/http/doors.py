@@ -33,6 +33,8 @@ class Doors(Struct, frozen=True):
     """Further names of this host that a browser may use."""
     token: str = ""
     """Empty: no client needs one."""
+    credential_place: str = "it is in the address that the console printed when it started"
+    """Where a person finds the token."""
     remedy: str = "give --allow-host for it"
     """The remedy for a refused name."""
     policy: Callable[[], AccessPolicy] | None = None
@@ -85,7 +87,7 @@ class Doors(Struct, frozen=True):
         """Why the tokens of a request are refused; None if one of them is correct."""
         if not self.token or any(_is_same(each, self.token) for each in tokens):
             return None
-        return "a token is needed: it is in the address that the console printed when it started"
+        return f"a token is needed: {self.credential_place}"
 
     def refuse_peer(self, peer: Peer, tokens: Collection[str]) -> str | None:
         """Why access rules refuse the page to a peer, and to the users whose keys came as tokens.

@@ -1,14 +1,19 @@
 """Journal folders made of lines, cut into segments as a writer would."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from namekeeper.journal.contract.blocks import BlockPacker
+from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record
+from namekeeper.journal.reading.reader import FoundJournal
+from tests.support.journal.segments import lines_of
 
-__all__ = ["UUID8", "read_records", "write_journal"]
+__all__ = ["UUID8", "journals_of", "of_namesrvs", "read_records", "write_journal"]
 
 UUID8 = "0a1b2c3d"
 
@@ -54,3 +59,23 @@ def write_journal(
             data = packer.add(data) + packer.finish()
         (folder / str(name)).write_bytes(data)
     return folder
+
+
+def journals_of(folder: Path, of_each: Mapping[str, Sequence[dict[str, Any]]]) -> list[FoundJournal]:
+    """The journals of name servers, in a folder each."""
+    found = []
+    for namesrv, records in of_each.items():
+        place = folder / namesrv.replace(".", "-")
+        in_order = sorted(records, key=lambda record: (record["boot"], record["seq"]))
+        lines = [with_checksum(line) for line in lines_of(in_order).splitlines()]
+        write_journal(place, lines)
+        found.append(FoundJournal(str(place)))
+    return found
+
+
+def of_namesrvs(records: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The records of each name server."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        found.setdefault(record["namesrv"], []).append(record)
+    return found

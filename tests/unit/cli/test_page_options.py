@@ -4,7 +4,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from namekeeper.cli.page_options import page_address, page_options, take_page
+from namekeeper.cli.page_access import page_address
+from namekeeper.cli.page_options import page_options, take_page
 from namekeeper.console.companion import PageSettings
 
 

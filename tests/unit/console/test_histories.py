@@ -263,7 +263,7 @@ def route_of_topic(histories, views, at):
 
 def route_in(journal, at):
     (found,) = route_values(journal.routes("T", at))
-    return found["knowledge"], msgspec.json.encode(found["route"])
+    return found.knowledge, msgspec.json.encode(found.route)
 
 
 def test_topics_of_incidents_are_forgotten_with_their_changes(tmp_path, monkeypatch):

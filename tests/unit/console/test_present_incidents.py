@@ -12,8 +12,9 @@ from namekeeper.history.sources.journal import JournalSource
 from namekeeper.notifications.incident_facts import SeenIncident
 from namekeeper.notifications.tracking import SeenIncidents, Tracking
 from tests.support.history.histories import HOUR, MARCH
+from tests.support.journal.folder import journals_of, of_namesrvs
 from tests.support.pipeline.days import MINUTE, Day
-from tests.unit.answers.incidents.test_reading import SECOND, broker, journals_of, of_namesrvs
+from tests.unit.answers.incidents.test_reading import SECOND, broker
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import histories_of
 from tests.unit.console.test_histories import Clock

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec import structs, to_builtins
 
 from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.explain import explain
@@ -60,7 +61,7 @@ def test_drift_is_what_the_command_finds(stories, tmp_path):
     source = JournalAnswers([story.folder(tmp_path / story.journal.namesrv) for story in stories])
     for at, count in ((None, 1), (end, 1), (end - MINUTE, 0)):
         found = views.drift({} if at is None else {"at": str(at)})
-        assert found == report_values(find_drift(source.histories(at, DAY_MS), at), 100)
+        assert found == structs.asdict(report_values(find_drift(source.histories(at, DAY_MS), at), 100))
         assert found["total"] == count
     assert views.drift({"limit": "0"})["verdicts"] == []
     with pytest.raises(ConfigError, match="limit must be a number from 0 to 500"):
@@ -128,7 +129,9 @@ def test_a_permission_has_the_text_that_mqadmin_prints():
 def test_why_is_what_why_says(views, stories, source):
     at = stories[1].now
     found = views.why({"name": "payments", "at": str(at)})
-    assert found["explanations"] == explanation_values(explain(source.evidence("payments", at), at))
+    assert found["explanations"] == to_builtins(
+        explanation_values(explain(source.evidence("payments", at), at))
+    )
     assert found["explanations"][1]["verdict"] == "deleted"
 
 

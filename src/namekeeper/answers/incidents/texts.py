@@ -1,11 +1,10 @@
 """Incidents as text and as JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from msgspec import structs, to_builtins
+from msgspec import structs
 
-from namekeeper.answers.incidents.deviation import deviation_text
+from namekeeper.answers.incidents.deviation import Deviation, deviation_text
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.phrases import CLOSED_BY
@@ -14,7 +13,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable
 
-__all__ = ["NAMES_SHOWN", "cause_text", "incident_line", "incident_value", "what", "why"]
+__all__ = ["NAMES_SHOWN", "IncidentValue", "cause_text", "incident_line", "incident_value", "what", "why"]
 
 NAMES_SHOWN = 3
 """Names of brokers or name servers in a line; the others are counted."""
@@ -97,19 +96,40 @@ def cost(incident: FoundIncident) -> str:
     return ", ".join(parts)
 
 
-def incident_value(incident: FoundIncident) -> dict[str, Any]:
-    """An incident for JSON; each time in ms and as ISO 8601."""
-    value = structs.asdict(incident)
+class DeviationWithText(Deviation, frozen=True, kw_only=True):
+    """A deviation in JSON."""
+
+    text: str
+
+
+class IncidentValue(
+    FoundIncident, kw_only=True, rename={"still_open": "is_open", "begin": "from", "end": "to"}
+):
+    """An incident in JSON; each time in ms and as ISO 8601."""
+
+    deviations: list[DeviationWithText]  # type: ignore[assignment] # none is added to it
+    still_open: bool
+    begin: str
+    end: str | None
+    what: str
+    why: str
+
+
+def incident_value(incident: FoundIncident) -> IncidentValue:
+    """An incident as a value for JSON."""
     to_ts = incident.to_ts
-    return {
-        **value,
-        "is_open": incident.is_open,
-        "from": iso_text(incident.from_ts),
-        "to": None if to_ts is None else iso_text(to_ts),
-        "deviations": [{**to_builtins(each), "text": deviation_text(each)} for each in incident.deviations],
-        "what": what(incident),
-        "why": why(incident),
-    }
+    deviations = [
+        DeviationWithText(**structs.asdict(each), text=deviation_text(each)) for each in incident.deviations
+    ]
+    members = {**structs.asdict(incident), "deviations": deviations}
+    return IncidentValue(
+        **members,
+        still_open=incident.is_open,
+        begin=iso_text(incident.from_ts),
+        end=None if to_ts is None else iso_text(to_ts),
+        what=what(incident),
+        why=why(incident),
+    )
 
 
 _OF_TOPICS = frozenset({IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED})

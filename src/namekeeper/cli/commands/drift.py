@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from namekeeper.answers.source import PastAnswers
 from namekeeper.answers.times import Zone, shown, shown_window
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
@@ -26,12 +25,10 @@ from namekeeper.cli.spark import MakeSession
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable, printable_json
-from namekeeper.drift.compared import lacking_a_cluster
+from namekeeper.drift.compared import histories_of
 from namekeeper.drift.report import DriftReport, find_drift, report_values
 from namekeeper.drift.verdict import Detail, DriftVerdict
-from namekeeper.drift.witness import MEMORY_MS
 from namekeeper.errors import NamekeeperError
-from namekeeper.history.history import History
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -74,7 +71,7 @@ def drift(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session)
-            report = find_drift(_histories(source, at, back_ms), at)
+            report = find_drift(histories_of(source, at, back_ms), at)
     except NamekeeperError as error:
         raise failure_of(error) from error
     for text in source.notes:
@@ -87,16 +84,6 @@ def drift(  # noqa: PLR0913 - one for each option
     if not report.is_compared:
         context.exit(EXIT_NOT_KNOWN)
     context.exit(EXIT_DIFFERENT if report.verdicts else 0)
-
-
-def _histories(source: PastAnswers, at: int | None, back_ms: int) -> list[History]:
-    """The histories of all name servers; longer ones of those that may have lost a cluster before."""
-    found = source.histories(at, back_ms)
-    lacking = lacking_a_cluster(found) if back_ms < MEMORY_MS else set()
-    if not lacking:
-        return found
-    longer = {each.namesrv: each for each in source.histories(at, MEMORY_MS, lacking)}
-    return [longer.get(each.namesrv, each) for each in found]
 
 
 def _print(report: DriftReport, limit: int, zone: Zone) -> None:

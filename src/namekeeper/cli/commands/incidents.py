@@ -1,16 +1,16 @@
 """`namekeeper incidents`: what is wrong now, and what was wrong lately, out of journals."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import click
 
-from namekeeper.answers.incidents.incident import FoundIncident, in_order, incidents, incidents_by_cluster
+from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
-from namekeeper.answers.incidents.texts import incident_line, incident_value
+from namekeeper.answers.incidents.report import IncidentReport, find_incidents, namesrv_value
+from namekeeper.answers.incidents.texts import incident_line
 from namekeeper.answers.render import explain_knowledge, knows_up_to_text
 from namekeeper.answers.source import found_in
-from namekeeper.answers.times import Zone, iso_text
+from namekeeper.answers.times import Zone
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
@@ -28,7 +28,6 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 from namekeeper.expected.incidents import ExpectedFile
-from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
 
 __all__ = ["EXIT_OPEN", "LINES_SHOWN", "incidents_command"]
@@ -79,51 +78,29 @@ def incidents_command(  # noqa: PLR0913 - one for each option
             note(f"note: {text}")
     except NamekeeperError as error:
         raise failure_of(error) from error
-    ends = {each.history.namesrv: each.up_to for each in every if each.up_to is not None}
-    found = _incidents(every, ends, expected)
-    is_open = sorted((each for each in found if each.is_open), key=lambda each: (-each.topics, each.from_ts))
-    over = [each for each in reversed(found) if each.to_ts is not None and each.to_ts > since]
+    report = find_incidents(every, since, None if expected is None else expected.applied)
     if as_json:
-        echo(render_json(_value(every, is_open, over, limit)))
+        echo(render_json(report.value(limit)))
     else:
-        for line in _lines(every, is_open, over, zone, since_text, limit):
+        for line in _lines(report, zone, since_text, limit):
             echo(line)
-    if all(each.history.knows_up_to is None for each in every):
+    if not report.has_records:
         context.exit(EXIT_NOT_KNOWN)
-    context.exit(EXIT_OPEN if any(not each.planned for each in is_open) else 0)
+    context.exit(EXIT_OPEN if any(not each.planned for each in report.open) else 0)
 
 
-def _incidents(
-    every: Sequence[NamesrvRead], ends: Mapping[str, int], expected: ExpectedFile | None
-) -> list[FoundIncident]:
-    """All incidents, in order of their time."""
-    histories = [each.history for each in every]
-    topics = every[0].incident_topics if every else None
-    if expected is None:
-        return incidents(histories, topics, ends)
-    by_cluster = expected.applied(incidents_by_cluster(histories, topics, ends), histories, ends)
-    return sorted((each for _, some in by_cluster for each in some), key=in_order)
-
-
-def _lines(
-    every: Sequence[NamesrvRead],
-    is_open: Sequence[FoundIncident],
-    over: Sequence[FoundIncident],
-    zone: Zone,
-    since_text: str,
-    limit: int,
-) -> Iterator[str]:
-    ends = [each.up_to or 0 for each in every]
-    yield from (_namesrv_line(each, zone) for each in every)
+def _lines(report: IncidentReport, zone: Zone, since_text: str, limit: int) -> Iterator[str]:
+    now = max(each.up_to or 0 for each in report.name_servers)
+    yield from (_namesrv_line(each, zone) for each in report.name_servers)
     yield ""
-    if is_open:
+    if report.open:
         yield "wrong now:"
     else:
         yield "nothing is wrong now, as far as is known"
-    yield from _listed(is_open, max(ends), zone, limit)
-    if over:
+    yield from _listed(report.open, now, zone, limit)
+    if report.recent:
         yield f"over since {printable(since_text)}:"
-    yield from _listed(over, max(ends), zone, limit)
+    yield from _listed(report.recent, now, zone, limit)
 
 
 def _listed(found: Sequence[FoundIncident], now: int, zone: Zone, limit: int) -> Iterator[str]:
@@ -134,41 +111,10 @@ def _listed(found: Sequence[FoundIncident], now: int, zone: Zone, limit: int) ->
 
 
 def _namesrv_line(each: NamesrvRead, zone: Zone) -> str:
-    history = each.history
-    last = history.knows_up_to
-    knowledge = Knowledge.NOT_YET if last is None else history.knowledge(last)
-    parts = [explain_knowledge(knowledge)]
-    if knowledge is Knowledge.KNOWN:
+    value = namesrv_value(each)
+    parts = [explain_knowledge(value.knowledge)]
+    if value.knowledge is Knowledge.KNOWN:
         state = "up" if each.is_written else "its journal is not written any more"
-        parts = [state, shown_count(_brokers(each), "broker"), shown_count(each.topics, "writable topic")]
-    return printable(f"{history.namesrv}: {', '.join(parts)}  ({knows_up_to_text(last, zone)})")
-
-
-def _brokers(each: NamesrvRead) -> int:
-    return sum(isinstance(key, LiveKey) for key, row in each.history.present.items() if row is not None)
-
-
-def _value(
-    every: Sequence[NamesrvRead], is_open: Sequence[FoundIncident], over: Sequence[FoundIncident], limit: int
-) -> dict[str, Any]:
-    return {
-        "namesrvs": [_namesrv_value(each) for each in every],
-        "open": [incident_value(each) for each in is_open[:limit]],
-        "more": max(len(is_open) - limit, 0) + max(len(over) - limit, 0),
-        "recent": [incident_value(each) for each in over[:limit]],
-    }
-
-
-def _namesrv_value(each: NamesrvRead) -> dict[str, Any]:
-    last = each.history.knows_up_to
-    knowledge = Knowledge.NOT_YET if last is None else each.history.knowledge(last)
-    is_known = knowledge is Knowledge.KNOWN
-    return {
-        "namesrv": each.history.namesrv,
-        "knowledge": knowledge,
-        "is_running": each.is_written,
-        "brokers": _brokers(each) if is_known else None,
-        "writable_topics": each.topics if is_known else None,
-        "knows_up_to": last,
-        "knows_up_to_iso": None if last is None else iso_text(last),
-    }
+        brokers = shown_count(value.brokers or 0, "broker")
+        parts = [state, brokers, shown_count(each.topics, "writable topic")]
+    return printable(f"{value.namesrv}: {', '.join(parts)}  ({knows_up_to_text(value.knows_up_to, zone)})")

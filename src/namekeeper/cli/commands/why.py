@@ -1,13 +1,10 @@
 """`namekeeper why`: the cause of "No route info of this topic" at each name server, with facts."""
 
-from collections.abc import Sequence
-
 import click
 
-from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.explain import explain
+from namekeeper.answers.explain import explain, is_unknown_topic
 from namekeeper.answers.render import explanation_lines, explanations_json
-from namekeeper.answers.verdict import Explanation, Verdict
+from namekeeper.answers.verdict import Verdict
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
@@ -58,7 +55,7 @@ def why(  # noqa: PLR0913 - one for each option
             source = take_source(journals, warehouse, progress, session, back_ms=back_ms)
             evidence = source.evidence(topic, at)
             explanations = explain(evidence, at)
-            is_unknown = _is_unknown(evidence, explanations)
+            is_unknown = is_unknown_topic(evidence, explanations)
             near = did_you_mean(topic, source.topics()) if is_unknown else ""
     except NamekeeperError as error:
         raise failure_of(error) from error
@@ -73,9 +70,3 @@ def why(  # noqa: PLR0913 - one for each option
     if is_unknown:
         note(f"there is no record of a topic {topic!r}{near}")
         context.exit(EXIT_NO_SUCH_NAME)
-
-
-def _is_unknown(evidence: Sequence[Evidence], explanations: Sequence[Explanation]) -> bool:
-    """Whether no name server has any record of the topic, before or after the time in question."""
-    is_known = any(one.routes for one in evidence)
-    return not is_known and any(each.verdict is Verdict.NEVER_REGISTERED for each in explanations)

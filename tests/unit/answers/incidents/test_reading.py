@@ -1,6 +1,6 @@
 """Incidents are the same whether every row of the journals was read, or only those that they need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,37 +12,16 @@ from namekeeper.errors import ConfigError
 from namekeeper.history.history import History
 from namekeeper.history.rows import TopicKey
 from namekeeper.history.sources.journal import part_of
-from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader
-from tests.support.history.histories import HOUR, MARCH, READ, WRITE, Broker, Record, histories
-from tests.support.journal.folder import write_journal
-from tests.support.journal.segments import lines_of
+from tests.support.history.histories import HOUR, MARCH, READ, WRITE, Broker, histories
+from tests.support.journal.folder import journals_of, of_namesrvs
 from tests.support.pipeline.days import MINUTE, Day
 from tests.support.pipeline.written_histories import WRITTEN_HISTORIES
 from tests.unit.console.test_histories import Clock
 
 FOUND = WRITTEN_HISTORIES[0]
 SECOND = 1_000
-
-
-def journals_of(folder: Path, of_each: Mapping[str, Sequence[Record]]) -> list[FoundJournal]:
-    """The journals of name servers, in a folder each."""
-    found = []
-    for namesrv, records in of_each.items():
-        place = folder / namesrv.replace(".", "-")
-        in_order = sorted(records, key=lambda record: (record["boot"], record["seq"]))
-        lines = [with_checksum(line) for line in lines_of(in_order).splitlines()]
-        write_journal(place, lines)
-        found.append(FoundJournal(str(place)))
-    return found
-
-
-def of_namesrvs(records: Sequence[Record]) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        found.setdefault(record["namesrv"], []).append(record)
-    return found
 
 
 def all_of(journals: Sequence[FoundJournal]) -> list[History]:

@@ -3,6 +3,7 @@
 from datetime import UTC
 
 import pytest
+from msgspec import to_builtins
 
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
@@ -67,7 +68,7 @@ def test_an_observed_incident_began_between_two_times():
 
 
 def test_json_has_times_in_utc_beside_those_in_ms():
-    value = incident_value(incident(IncidentKind.BROKER_AWAY, to_ts=MINUTE))
+    value = to_builtins(incident_value(incident(IncidentKind.BROKER_AWAY, to_ts=MINUTE)))
     assert (value["from"], value["to"], value["is_open"]) == (
         "1970-01-01T00:00:00.000Z",
         "1970-01-01T00:01:00.000Z",

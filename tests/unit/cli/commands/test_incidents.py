@@ -11,8 +11,8 @@ from namekeeper.cli.commands.incidents import LINES_SHOWN
 from namekeeper.cli.group import namekeeper
 from namekeeper.expected.maintenance import MaintenanceLog, Scope, log_beside
 from tests.support.history.histories import HOUR, MARCH, READ, WRITE, Broker
+from tests.support.journal.folder import journals_of, of_namesrvs
 from tests.support.pipeline.days import MINUTE, Day
-from tests.unit.answers.incidents.test_reading import journals_of, of_namesrvs
 
 SECOND = 1_000
 

@@ -1,0 +1,163 @@
+"""The server of the protocol: lists the tools and calls them, by the official SDK.
+
+The SDK is in the extra `mcp`. Its import takes most of a second, so only `make_server` imports it.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from namekeeper import __version__
+from namekeeper.common.printable import printable, printable_json
+from namekeeper.daemon_threads import DaemonThreads
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Sources, Tool, answer_question, one_line, schema_of
+
+if TYPE_CHECKING:
+    import mcp_types
+    from anyio import AsyncFile
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+
+__all__ = ["ASKER", "lines_of", "make_server", "serve_stdio"]
+
+log = logging.getLogger("namekeeper.mcp")
+
+WAITING_LIMIT = 16
+"""Questions that wait for their answers: they are answered one after the other, mostly within a second."""
+LINE_BYTES = 1024 * 1024
+"""Longest message on the standard input."""
+_PIECE_BYTES = 64 * 1024
+_ARGUMENTS_SHOWN = 300
+"""Characters of a question in the log."""
+ASKER = "namekeeper.asker"
+"""Member of the scope of an HTTP request: who sent it, for the log."""
+
+NO_SDK = "the MCP SDK is not installed, or too old: pip install 'namekeeper[mcp]'"
+
+
+class _ToolCalls:
+    """Answers questions, one after the other: each may read a journal of gigabytes."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._threads = DaemonThreads("question", 1)
+        self._waiting = 0
+
+    async def call(
+        self, context: "ServerRequestContext[Any]", params: "mcp_types.CallToolRequestParams"
+    ) -> "mcp_types.CallToolResult":
+        """Call a tool. An error is a result: assistants show it, and ask otherwise."""
+        import mcp_types as types
+        from mcp.shared.exceptions import MCPError
+
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(TOOLS)}")
+        arguments = params.arguments or {}
+        _note(context, tool, arguments)
+        if self._waiting >= WAITING_LIMIT:
+            return _failed("too many questions wait for an answer: ask again in a few seconds")
+        self._waiting += 1
+        try:
+            value = await self._threads.run(answer_question, tool, self._sources, arguments)
+        except NamekeeperError as error:
+            return _failed(one_line(error))
+        except Exception:
+            log.exception("the tool %s failed", tool.name)
+            return _failed("this question failed; the log of namekeeper mcp says why")
+        finally:
+            self._waiting -= 1
+        text = printable_json(msgspec.json.encode(value).decode())
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value)
+
+
+def make_server(sources: Sources) -> "Server":
+    """A server that answers from some sources.
+
+    Args:
+        sources: where the answers are.
+
+    Raises:
+        ConfigError: the SDK is not installed.
+    """
+    try:
+        import mcp_types  # noqa: F401 - a release without it is too old
+        from mcp.server.lowlevel import Server
+    except ModuleNotFoundError:
+        raise ConfigError(NO_SDK) from None
+    return Server(
+        "namekeeper",
+        version=__version__,
+        title="Namekeeper",
+        instructions=INSTRUCTIONS,
+        on_list_tools=_list_tools,
+        on_call_tool=_ToolCalls(sources).call,
+    )
+
+
+async def serve_stdio(server: "Server") -> None:
+    """Serve the process that started this one, until it closes the standard input."""
+    from mcp.server.stdio import stdio_server
+
+    stdin = cast("AsyncFile[str]", lines_of(sys.stdin.fileno()))
+    try:
+        async with stdio_server(stdin) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    except* BrokenPipeError:
+        log.info("the other side has closed its input")
+
+
+async def lines_of(descriptor: int) -> AsyncIterator[str]:
+    """The lines of a file, up to one that is too long.
+
+    The SDK's own reader can't be cancelled while it waits for a line.
+    """
+    threads = DaemonThreads("stdin", 1)
+    rest = b""
+    while data := await threads.run(os.read, descriptor, _PIECE_BYTES):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace")
+        if len(rest) > LINE_BYTES:
+            log.error("a message has more than %s bytes: this ends here", f"{LINE_BYTES:,}")
+            return
+
+
+async def _list_tools(
+    _context: "ServerRequestContext[Any]", _params: "mcp_types.PaginatedRequestParams | None"
+) -> "mcp_types.ListToolsResult":
+    import mcp_types as types
+
+    hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    return types.ListToolsResult(
+        tools=[
+            types.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=schema_of(tool.question),
+                output_schema=schema_of(tool.answer),
+                annotations=hints,
+            )
+            for tool in TOOLS.values()
+        ]
+    )
+
+
+def _failed(text: str) -> "mcp_types.CallToolResult":
+    import mcp_types as types
+
+    return types.CallToolResult(content=[types.TextContent(text=printable(text))], is_error=True)
+
+
+def _note(context: "ServerRequestContext[Any]", tool: Tool, arguments: Mapping[str, Any]) -> None:
+    """Log the client of a question over HTTP; on stdio only the process asks that started this one."""
+    if context.request is None:
+        return
+    asked = printable(msgspec.json.encode(arguments).decode())[:_ARGUMENTS_SHOWN]
+    log.info("%s asks %s %s", context.request.scope[ASKER], tool.name, asked)
