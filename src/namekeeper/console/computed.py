@@ -6,8 +6,9 @@ from typing import Generic, TypeVar
 
 from namekeeper.clock import Clock
 
-__all__ = ["Computed", "cached_until"]
+__all__ = ["Computed", "LastOf", "cached_until"]
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 AGAIN_MS = 1_000
@@ -71,3 +72,22 @@ class Computed(Generic[T]):
         value = self._compute()
         self._until_ms = cached_until(began_ms, self._clock.now().mono_ms)
         return value, revision
+
+
+class LastOf(Generic[K, T]):
+    """The value for the last key that was asked for."""
+
+    def __init__(self) -> None:
+        self._last: tuple[K, T] | None = None
+
+    def has(self, key: K) -> bool:
+        """Whether the next call of `value` with the key computes nothing."""
+        last = self._last
+        return last is not None and last[0] == key
+
+    def value(self, key: K, compute: Callable[[], T]) -> T:
+        """The value for a key. Thread-safe; two threads may compute the same."""
+        last = self._last
+        if last is None or last[0] != key:
+            last = self._last = key, compute()
+        return last[1]

@@ -20,7 +20,7 @@ from namekeeper.common.durations import LATEST_MS
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough
-from namekeeper.console.computed import Computed
+from namekeeper.console.computed import Computed, LastOf
 from namekeeper.console.difference import difference
 from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.evidence_links import broker_words, evidence_links
@@ -93,8 +93,8 @@ class ConsoleViews:
         self._incidents = PresentIncidents(histories, clock, expected)
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
         self._drift = Computed(lambda: find_drift(self._shown), clock)
-        self._past_drift: tuple[tuple[int, int], DriftReport] | None = None
-        """The drift of the last instant that was asked for, after the revision and the instant."""
+        self._past_drift = LastOf[tuple[int, int], DriftReport]()
+        """By the revision and the instant."""
         self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
@@ -148,8 +148,7 @@ class ConsoleViews:
     def drift(self, query: Query) -> dict[str, Any]:
         """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
         at = self._instant(query, "at")
-        value = report_values(self._drift_at(at), _number(query, "limit", 100, ROWS_LIMIT))
-        return structs.asdict(value)
+        return structs.asdict(report_values(self._drift_at(at), _number(query, "limit", 100, ROWS_LIMIT)))
 
     def _drift_at(self, at: int | None) -> DriftReport:
         """The drift at an instant; None is now. The last one is cached: the page counts and lists it."""
@@ -157,10 +156,7 @@ class ConsoleViews:
             return self.present_drift()
         if self._histories.needs(EarlierQuery([at])):
             return find_drift(self._at(at), at)
-        key = (self._histories.revision, at)
-        if self._past_drift is None or self._past_drift[0] != key:
-            self._past_drift = key, find_drift(self._at(at), at)
-        return self._past_drift[1]
+        return self._past_drift.value((self._histories.revision, at), lambda: find_drift(self._at(at), at))
 
     def present_drift(self) -> DriftReport:
         """The present drift, which is found again after a while."""
@@ -329,14 +325,11 @@ class ConsoleViews:
 
     def is_due(self, view: str, query: Query) -> bool:
         """Whether a view computes incidents or drift, which may take seconds; `metrics` is one of them."""
-        incidents = view in {"incidents", "incident", "metrics"} and self._incidents.is_due
-        drift = view in {"drift", "metrics"} and self._drift_is_due(self._instant(query, "at"))
-        return incidents or drift
-
-    def _drift_is_due(self, at: int | None) -> bool:
-        if at is None:
-            return self._drift.is_due
-        return self._past_drift is None or self._past_drift[0] != (self._histories.revision, at)
+        if view not in {"drift", "troubles", "metrics"}:
+            return view in {"incidents", "incident"} and self._incidents.is_due
+        at = self._instant(query, "at")
+        drift = self._drift.is_due if at is None else not self._past_drift.has((self._histories.revision, at))
+        return drift or (view == "metrics" and self._incidents.is_due)
 
     def earlier(self, view: str, query: Query) -> EarlierQuery:
         """The changes and rows that a view needs of the time before the shown histories.

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from namekeeper.console.computed import Computed, cached_until
+from namekeeper.console.computed import Computed, LastOf, cached_until
 from tests.support.system.processes import eventually
 from tests.unit.console.test_histories import Clock
 
@@ -93,3 +93,17 @@ def test_an_error_goes_to_the_caller_and_the_next_one_computes_it():
 @pytest.mark.parametrize(("took", "until"), [(0, 1_000), (100, 1_100), (700, 7_700)])
 def test_an_answer_is_computed_for_a_tenth_of_the_time(took, until):
     assert cached_until(50, 50 + took) == 50 + until
+
+
+def test_a_value_of_the_last_key_is_computed_once_and_never_given_for_another():
+    last, made = LastOf[int, str](), []
+
+    def make(key: int) -> str:
+        made.append(key)
+        if key == 1:
+            assert last.value(2, lambda: make(2)) == "2"  # another thread asks meanwhile
+        return str(key)
+
+    assert last.value(1, lambda: make(1)) == "1"
+    assert (last.has(1), last.has(2)) == (True, False)
+    assert (last.value(1, lambda: make(1)), made) == ("1", [1, 2])
