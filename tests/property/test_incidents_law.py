@@ -26,6 +26,10 @@ KINDS = {
 }  # fmt: skip
 
 
+EXPECTED = {"planned", "deviation", "deviations"}
+"""What the file of an expected state adds: it is in no warehouse."""
+
+
 def live(records: Sequence[Record]) -> list[History]:
     """The histories of the name servers with these records."""
     of_each: dict[str, list[Record]] = {}
@@ -47,7 +51,10 @@ def of_gold(records: Sequence[Record]) -> list[Mapping[str, Any]]:
 
 
 def rows_of(found: Sequence[FoundIncident]) -> list[Mapping[str, Any]]:
-    return [structs.asdict(each) for each in found]
+    return [
+        {name: value for name, value in structs.asdict(each).items() if name not in EXPECTED}
+        for each in found
+    ]
 
 
 def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

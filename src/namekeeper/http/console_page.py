@@ -34,7 +34,7 @@ API = "/api/"
 _STREAM = "text/event-stream"
 _EVENTS = f"{API}events"
 _WHY = f"{API}why"
-_PAST = frozenset({"at", "a_at", "b_at", "from", "to", "older"})
+_PAST = frozenset({"at", "a_at", "b_at", "began", "from", "to", "older"})
 """Parameters of views that the console may read a journal for."""
 LASTING_LIMIT = 64
 """Most pages that listen, and slow questions, at a time: each costs two descriptors."""

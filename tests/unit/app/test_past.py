@@ -97,7 +97,6 @@ async def test_nothing_expires_with_time(story):
         assert (await asked(past, 106)).json()["brokerAddrTable"]
 
 
-@pytest.mark.usefixtures("stop_signals_put_back")
 async def test_it_serves_until_it_is_told_to_stop(story):
     heard = []
 

@@ -136,7 +136,7 @@ def test_every_line_about_a_change_is_on_the_page():
         assert any(matches(pattern, line) for line in lines) or pattern.startswith("configTable"), pattern
 
 
-LIBRARIES = {"broker", "client", "fleet", "observe", "pipeline", "nsaddr.py"}
+LIBRARIES = {"broker", "client", "fleet", "mcp", "observe", "pipeline", "nsaddr.py"}
 """What logs where programs use it, not in a name server's files."""
 
 

@@ -37,14 +37,6 @@ def never() -> None:
     raise AssertionError("it has ended in time")
 
 
-@pytest.fixture(autouse=True)
-def usual_signals():
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 def test_a_second_signal_does_not_disturb_the_end():
     with interrupted_by_signals(never) as interruption:
         with pytest.raises(KeyboardInterrupt):

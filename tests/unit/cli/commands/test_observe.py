@@ -216,7 +216,6 @@ async def test_the_status_is_taken_on_the_event_loop(tmp_path):
 
 
 @virtual_time
-@pytest.mark.usefixtures("stop_signals_put_back")
 async def test_a_stop_does_not_wait_for_a_status_file_on_a_disk_that_hangs(tmp_path, monkeypatch):
     loop, may_end = asyncio.get_running_loop(), threading.Event()
 
