@@ -114,13 +114,14 @@ class Driver:
         return ("403 Forbidden", DENIED) if self.is_dead else None
 
 
-def test_a_driver_that_dies_at_any_request_leaves_one_version_whole(s3, folder, monkeypatch):
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
+def test_a_driver_that_dies_at_any_request_leaves_one_version_whole(s3, folder, monkeypatch, step):
     monkeypatch.setattr(warehouse_folder, "KEPT_MS", -1)
     monkeypatch.setattr(warehouse_folder, "KEPT_MANIFESTS", 1)
     small_run(folder, b"first")
     store, commits = ParquetStore(folder), 0
     before = store.reader().paths(FACTS["kv"])
-    for at in count():
+    for at in count(step=step):
         ledger = b"run %d" % at
         s3.fault = driver = Driver(at)
         try:
