@@ -4,6 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from namekeeper.cli.group import namekeeper
 from namekeeper.cli.page_access import page_address
 from namekeeper.cli.page_options import page_options, take_page
 from namekeeper.console.companion import PageSettings
@@ -22,6 +23,11 @@ from namekeeper.console.companion import PageSettings
 )
 def test_the_address_that_it_prints_is_one_that_others_can_open(host, names, token, address):
     assert page_address(host, names, token, 9888) == address
+
+
+def test_a_name_that_no_host_can_have_is_refused():
+    result = CliRunner().invoke(namekeeper, ["console", "--allow-host", "not a name"])
+    assert (result.exit_code, "Invalid value for '--allow-host'" in result.output) == (2, True)
 
 
 def taken(*words: str, is_optional: bool = False) -> PageSettings | None:
