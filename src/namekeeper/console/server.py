@@ -122,13 +122,7 @@ class ConsoleServer:
             ConfigError: it can't listen there.
         """
         self._pages = self._table()
-        try:
-            await self._server.listen(self._host, self._wanted_port)
-        except OSError as error:
-            raise ConfigError(
-                f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
-                " give another --port"
-            ) from None
+        await self._server.listen_as_asked(self._host, self._wanted_port)
         self._reading = asyncio.create_task(self.reader.run())
         return self
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from namekeeper.errors import ConfigError
 from namekeeper.http.doors import COOKIE, Doors
 from namekeeper.http.gate import Connection, Gate
 from namekeeper.http.listener import PageListener
@@ -93,6 +94,19 @@ class PageServer:
         listener = PageListener(gate, self._tls, count=gate.__len__, evict_one=gate.evict_one)
         await listener.listen(host, port)
         self._server, self.gate, self._listener = server, gate, listener
+
+    async def listen_as_asked(self, host: str, port: int) -> None:
+        """Start to answer at an address that was given by options.
+
+        Raises:
+            ConfigError: it can't listen there.
+        """
+        try:
+            await self.listen(host, port)
+        except OSError as error:
+            raise ConfigError(
+                f"can't listen at {host}:{port}: {error.strerror or error}; give another --port"
+            ) from None
 
     async def stop_listening(self) -> None:
         """Accept no more connections; may be called twice."""

@@ -15,7 +15,6 @@ from aiohttp import web
 
 from namekeeper.access.signature import user_of_key
 from namekeeper.common.printable import printable
-from namekeeper.errors import ConfigError
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
 from namekeeper.http.page_clients import client_of, token_of
@@ -80,13 +79,7 @@ class AssistantPages:
         Raises:
             ConfigError: it can't listen there.
         """
-        try:
-            await self._server.listen(self._host, self._wanted_port)
-        except OSError as error:
-            raise ConfigError(
-                f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
-                " give another --port"
-            ) from None
+        await self._server.listen_as_asked(self._host, self._wanted_port)
         await self._running.enter_async_context(self._manager.run())
         return self
 
