@@ -53,7 +53,7 @@ expect_option = click.option(
 
 @click.command("learn", cls=SectionedCommand, context_settings=_SETTINGS)
 @expect_option
-@click.option("--at", "at_text", metavar="TIME", help=f"What was there then. {AT_HELP}  By default now.")
+@click.option("--at", "at_text", metavar="TIME", help=f"What was there then. {AT_HELP} By default now.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there; its content stays in FILE.bak.")
 @history_source_options
 def learn_command(  # noqa: PLR0913 - one for each option
