@@ -384,10 +384,15 @@ class History(Versions):
     def _rows_in(self, record: Record) -> Iterable[tuple[AnyKey, Row | None]]:
         """Return the rows that a record states, as far as they matter."""
         if isinstance(record, BrokerNameRemovedRecord):
-            name = record.broker_name
-            gone = (key for key in self.present if isinstance(key, TopicKey) and key.broker_name == name)
-            return [(key, None) for key in gone]
+            return [(key, None) for key in self._topics_present(record.broker_name)]
         return ((key, row) for key, row in rows_in(record) if self._may_matter(key))
+
+    def _topics_present(self, broker_name: str) -> Sequence[TopicKey]:
+        """The keys of the present topic rows of a broker name."""
+        if self.about not in {None, broker_name}:
+            key = TopicKey(self.about, broker_name)
+            return [key] if key in self.present else []
+        return [key for key in self.present if isinstance(key, TopicKey) and key.broker_name == broker_name]
 
     def _gone_before(self, records: Iterable[Record]) -> Iterator[RowChange]:
         """Rows that had gone before: a client unregistered a missing broker, or deleted a missing topic."""

@@ -10,10 +10,11 @@ import namekeeper
 from namekeeper.answers.timeline import TimelineEntry, timeline_lines
 from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, LiveKey, PropertyKey, RowChange, Rows, TopicKey, What
-from namekeeper.journal.contract.record import BrokerGroup, Config
+from namekeeper.journal.contract.record import BrokerGroup, BrokerNameRemovedRecord, Config, TopicQueues
 from namekeeper.journal.reading.history import Changed, CheckpointApplied
 from tests.support.journal.history import fold
 from tests.support.system.counted import Counted
+from tests.support.system.lines_run import lines_run
 from tests.unit.answers.story import Story
 
 SOURCES = Path(namekeeper.__file__).parent
@@ -167,3 +168,16 @@ def test_a_clock_that_goes_back_over_what_was_dropped_moves_the_beginning_of_wha
     history.take(Changed(1, 301, 500, [BrokerGroup(broker_name="b", cluster="e")]))
     assert (history.dropped_until, history.first.at) == (500, 500)
     assert {event.at for event in history.all_events} == {500}
+
+
+def test_a_removed_broker_name_costs_no_look_at_other_brokers():
+    def work(brokers: int) -> int:
+        history, removed = History("ns", "T"), BrokerNameRemovedRecord(broker_name="b0")
+        groups = [BrokerGroup(broker_name=f"b{i}", cluster="c", broker_addrs={}) for i in range(brokers)]
+        topics = [TopicQueues(broker_name="b0", rows=[("T", 8, 8, 6, 0)])]
+        history.take(Changed(1, 1, 1, [*groups, *topics]))
+        lines = lines_run(lambda: history.take(Changed(1, 2, 2, [removed])))
+        assert TopicKey("T", "b0") not in history.present
+        return lines
+
+    assert work(2) == work(200)
