@@ -344,15 +344,17 @@ def is_about_a_name(event: HistoryEvent) -> bool:
 
 def size_of(value: object) -> int:
     """Memory of a row in bytes, about; 0 for a row of a topic, whose names are in its key."""
+    if isinstance(value, str):
+        return getsizeof(value)
     if isinstance(value, TopicQueuesRow):
         return 0
     if isinstance(value, Record):
-        own = (getattr(value, name) for name in _own_fields(type(value)))
-        return getsizeof(value) + sum(size_of(each) for each in own if each)
-    if isinstance(value, list | tuple):
-        return getsizeof(value) + sum(map(size_of, value))
+        own = structs.astuple(value)[len(Record.__struct_fields__) :]
+        return getsizeof(value) + sum([size_of(each) for each in own if each])
     if isinstance(value, dict):
-        return getsizeof(value) + sum(size_of(each) for item in value.items() for each in item)
+        return getsizeof(value) + sum([size_of(each) for item in value.items() for each in item])
+    if isinstance(value, list | tuple):
+        return getsizeof(value) + sum([size_of(each) for each in value])
     return getsizeof(bytes(value) if isinstance(value, Raw) else value)
 
 
@@ -361,12 +363,6 @@ def _number(event: HistoryEvent) -> int:
 
 
 _ENVELOPE = frozenset(Record.__struct_fields__)
-
-
-@cache
-def _own_fields(kind: type[Record]) -> Sequence[str]:
-    """The names of the fields of a record that are not of its envelope."""
-    return [name for name in kind.__struct_fields__ if name not in _ENVELOPE]
 
 
 def _bare(record: Rec) -> Rec:
