@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from namekeeper.answers.incidents.lost_topics import TopicFinder
 from namekeeper.console.earlier import EarlierParts, IsEnough, Use, records_in
+from namekeeper.history.forgotten import SearchKind
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.history.sources.source import HistorySource
@@ -352,6 +353,15 @@ class Histories:
     def followed(self) -> Sequence[Followed]:
         """The histories, by the ids of their name servers."""
         return [each.followed for each in self.all]
+
+    @property
+    def shown(self) -> list[History]:
+        """The histories in memory, by the ids of their name servers."""
+        return [each.history for each in self.followed]
+
+    def dropped_names(self, kind: SearchKind) -> set[str]:
+        """The names that only dropped changes have."""
+        return {name for each in self.shown for name in each.forgotten.names[kind]}
 
     def begin(self, history: FollowedHistory) -> bool:
         """Show the part of one history that is found at once; returns whether there is any. Thread-safe."""

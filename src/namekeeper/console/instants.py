@@ -1,4 +1,4 @@
-"""The rows that each name server held at an instant, and the rows about which they disagree."""
+"""The rows that each name server held at an instant, a cache of them, and rows about which they disagree."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,20 @@ from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, LiveKey, Row
 from namekeeper.journal.contract.record import BrokerGroup, BrokerLive, TopicQueuesRow
 from namekeeper.journal.reading.coverage import Knowledge
 
-__all__ = ["RowsHeld", "by_cluster", "differs_since", "end_of", "held_by", "held_by_each", "since"]
+__all__ = [
+    "HeldCache",
+    "RowsHeld",
+    "by_cluster",
+    "differs_since",
+    "end_of",
+    "held_by",
+    "held_by_each",
+    "since",
+]
+
+_KEPT, _ROWS_KEPT = 4, 100_000
+"""Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
+last one."""
 
 
 class RowsHeld(Struct, frozen=True):
@@ -64,6 +77,38 @@ def held_by_each(histories: Sequence[History], at: int | None) -> list[RowsHeld]
     addrs = {held.namesrv: set(_recent_addrs(held)) for held in found}
     clusters = namesrv_clusters(addrs, {held.namesrv: held.history.cluster_label for held in found})
     return [structs.replace(held, cluster=clusters[held.namesrv]) for held in found]
+
+
+class HeldCache:
+    """The rows of the instants that were looked at last."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
+
+    def held(self, revision: int, histories: Sequence[History], at: int | None) -> list[RowsHeld]:
+        """All rows of each name server at an instant, see `held_by_each`.
+
+        Args:
+            revision: number of changes of the histories.
+            histories: what is read if the cache has no such instant.
+            at: wall ms; None is the end of each history.
+        """
+        key = (revision, at)
+        found = self._kept.get(key)
+        if found is None:
+            found = held_by_each(histories, at)
+            self._keep(key, found)
+        return found
+
+    def _keep(self, key: tuple[int, int | None], found: list[RowsHeld]) -> None:
+        """Cache the rows of an instant; drop those beyond the limits, and those of older revisions."""
+        kept = {key: found}
+        rows = 0
+        for other, held in reversed(self._kept.items()):
+            rows += sum(len(each.topics) + len(each.live) for each in held)
+            if other[0] == key[0] and len(kept) < _KEPT and rows <= _ROWS_KEPT:
+                kept[other] = held
+        self._kept = dict(reversed(kept.items()))
 
 
 def by_cluster(all_held: Iterable[RowsHeld]) -> list[list[RowsHeld]]:

@@ -18,8 +18,9 @@ from prometheus_client.registry import Collector
 
 from namekeeper.console.histories import Histories
 from namekeeper.console.metrics import DriftCollector, IncidentCollector, render_metrics
+from namekeeper.console.query import Query
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
-from namekeeper.console.views import ConsoleViews, Query
+from namekeeper.console.views import ConsoleViews
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors
@@ -155,7 +156,7 @@ class ConsoleServer:
         pages = {path: Page(self._noted(send_page_file), Guard.NAMED, PROBLEMS) for path in PAGE_FILES}
         for view in usual:
             pages[f"/api/{view.__name__}"] = Page(self._answer(view, locked=True), style=PROBLEMS)
-        for view in (views.why, views.audit, views.who_knows):
+        for view in (views.journals.why, views.journals.audit, views.who_knows):
             answer = self._answer(view, locked=False)
             pages[f"/api/{view.__name__}"] = Page(answer, style=PROBLEMS, stream=self.lasting)
         pages["/metrics"] = Page(self._metrics)

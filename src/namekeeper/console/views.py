@@ -1,42 +1,29 @@
 """Makes the values of each view of the page: from the query of a URL to a value for JSON."""
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import UNSET, Raw, Struct, structs, to_builtins
+from msgspec import UNSET, Raw, Struct, structs
 
-from namekeeper.answers.audit import AuditQuery, audit_values
-from namekeeper.answers.evidence import DAY_MS
-from namekeeper.answers.explain import explain
 from namekeeper.answers.phrases import CLOSED_BY
-from namekeeper.answers.render import RouteAt, RouteValue, explain_knowledge, explanation_values, route_values
+from namekeeper.answers.render import RouteAt, RouteValue, explain_knowledge, route_values
 from namekeeper.answers.route import route_at
 from namekeeper.answers.source import PastAnswers
-from namekeeper.answers.times import instant_of
 from namekeeper.clock import Clock
-from namekeeper.common.durations import LATEST_MS
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough
 from namekeeper.console.computed import Computed, LastOf
 from namekeeper.console.difference import difference
 from namekeeper.console.earlier import EarlierPart, Use
-from namekeeper.console.evidence_links import broker_words, evidence_links
 from namekeeper.console.histories import EarlierQuery, Histories
-from namekeeper.console.instants import RowsHeld, end_of, held_by_each
+from namekeeper.console.instants import HeldCache, RowsHeld, end_of, held_by_each
+from namekeeper.console.journal_views import JournalViews
 from namekeeper.console.present_incidents import PresentIncidents
+from namekeeper.console.query import Query, change_query, instant_in, name_in, number_in, table_query
 from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
-from namekeeper.console.tables import (
-    ROWS_LIMIT,
-    TableQuery,
-    broker_rows,
-    namesrv_rows,
-    topic_rows,
-    troubles,
-)
+from namekeeper.console.tables import ROWS_LIMIT, broker_rows, namesrv_rows, topic_rows, troubles
 from namekeeper.drift.report import DriftReport, find_drift, report_values
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.expected.incidents import ExpectedFile
@@ -56,23 +43,15 @@ from namekeeper.notifications.incident_facts import SeenIncident
 from namekeeper.pipeline.report.columns import CAUSES
 from namekeeper.pipeline.report.html import SHAPES
 
-__all__ = ["ConsoleViews", "Query"]
-
-Query = Mapping[str, str]
-
-_READERS_AT_ONCE = 2
-"""Requests that read journals at once: each reads the state of a journal into memory."""
-_KEPT, _ROWS_KEPT = 4, 100_000
-"""Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
-last one."""
+__all__ = ["ConsoleViews"]
 
 
 class ConsoleViews:
     """Answers the requests of the page.
 
     Args:
-        histories: the shown histories; callers hold their lock, except for `why`, `audit` and `who_knows`.
-        open_source: opens the journals for `why` and `audit`; None if there are none.
+        histories: the shown histories; callers hold their lock, except for `journals` and `who_knows`.
+        open_source: opens the journals for `journals`; None if there are none.
         clock: tells the present.
         who_knows: asks name servers which clients asked for a topic; keys are addresses of operators' pages.
         expected: what must be there, and what is planned; None: nothing is.
@@ -87,21 +66,20 @@ class ConsoleViews:
         expected: ExpectedFile | None = None,
     ) -> None:
         self._histories = histories
-        self._open_source = open_source
         self._clock = clock
+        self.journals = JournalViews(histories, open_source, clock)
         self._who_knows = who_knows
         self._incidents = PresentIncidents(histories, clock, expected)
-        self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
-        self._drift = Computed(lambda: find_drift(self._shown), clock)
+        self._held_cache = HeldCache()
+        self._drift = Computed(lambda: find_drift(self._histories.shown), clock)
         self._past_drift = LastOf[tuple[int, int], DriftReport]()
         """By the revision and the instant."""
-        self._reading_places = threading.BoundedSemaphore(_READERS_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
         """The name servers at an instant, and the start and end of the known time."""
         at = self._instant(query, "at")
         rows = namesrv_rows(self._histories.followed, self._held(at))
-        is_observed = any(boot.is_observed for each in self._shown for boot in each.coverage.boots)
+        is_observed = any(boot.is_observed for each in self._histories.shown for boot in each.coverage.boots)
         firsts = [each.first for each in self._histories.followed if each.first is not None]
         return {
             "revision": self._histories.revision,
@@ -119,11 +97,11 @@ class ConsoleViews:
         """A window of the brokers at an instant."""
         at = self._instant(query, "at")
         heard = {each.history.namesrv: each.heard for each in self._histories.followed} if at is None else {}
-        return broker_rows(self._held(at), _table_query(query), heard)
+        return broker_rows(self._held(at), table_query(query), heard)
 
     def topics(self, query: Query) -> dict[str, Any]:
         """A window of the topics at an instant."""
-        return topic_rows(self._held(self._instant(query, "at")), _table_query(query))
+        return topic_rows(self._held(self._instant(query, "at")), table_query(query))
 
     def troubles(self, query: Query) -> dict[str, Any]:
         """Counts of the problems to look at first, at an instant."""
@@ -148,7 +126,7 @@ class ConsoleViews:
     def drift(self, query: Query) -> dict[str, Any]:
         """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
         at = self._instant(query, "at")
-        return structs.asdict(report_values(self._drift_at(at), _number(query, "limit", 100, ROWS_LIMIT)))
+        return structs.asdict(report_values(self._drift_at(at), number_in(query, "limit", 100, ROWS_LIMIT)))
 
     def _drift_at(self, at: int | None) -> DriftReport:
         """The drift at an instant; None is now. The last one is cached: the page counts and lists it."""
@@ -164,13 +142,13 @@ class ConsoleViews:
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
-        wanted = self._change_query(query)
+        wanted = change_query(query, self._now())
         found = [
             each.changes_until(wanted.end_at)
             for each in self._histories.all
             if wanted.namesrv in {"", each.namesrv}
         ]
-        dropped = [each.dropped_until for each in self._shown if each.dropped_until is not None]
+        dropped = [each.dropped_until for each in self._histories.shown if each.dropped_until is not None]
         since = max((each.since for each in found if each.since is not None), default=None)
         shown = structs.replace(wanted, begin_at=_latest(since, wanted.begin_at))
         return {
@@ -184,14 +162,14 @@ class ConsoleViews:
     def beside(self, query: Query) -> dict[str, Any]:
         """Times of the last change before an instant and of the first one after it; None if there is none."""
         at = self._instant(query, "at") or self._now()
-        return beside(self._shown, at)
+        return beside(self._histories.shown, at)
 
     def topic(self, query: Query) -> dict[str, Any]:
         """A topic: its route at an instant at each name server, and over time."""
-        name, at = _name(query), self._instant(query, "at")
+        name, at = name_in(query), self._instant(query, "at")
         histories, older = self._subject_histories(Use.TOPIC, name, query)
         is_there = any(True for each in histories for _ in each.keys_of_topic(name))
-        names = {topic for each in self._shown for topic in each.topics()}
+        names = {topic for each in self._histories.shown for topic in each.topics()}
         routes = [route_at(each, name, end_of(each) if at is None else at) for each in self._at(at, name)]
         return {
             "name": name,
@@ -212,10 +190,10 @@ class ConsoleViews:
 
     def broker(self, query: Query) -> dict[str, Any]:
         """A broker, by name or address: its sessions at each name server."""
-        name = _name(query)
+        name = name_in(query)
         histories, older = self._subject_histories(Use.BROKER, name, query)
         sessions = broker_sessions(histories, name)
-        names = {key.broker_name for each in self._shown for key in each.keys(GroupKey)}
+        names = {key.broker_name for each in self._histories.shown for key in each.keys(GroupKey)}
         return {
             "name": name,
             "is_there": bool(sessions),
@@ -238,44 +216,7 @@ class ConsoleViews:
 
     def search(self, query: Query) -> dict[str, Any]:
         """Names that contain a text."""
-        return found_names(self._shown, query.get("q", ""))
-
-    def why(self, query: Query) -> dict[str, Any]:
-        """Why a topic had no route at an instant; reads the journals, as the command does."""
-        name, at = _name(query), self._instant(query, "at")
-        with self._source() as source:
-            explanations = explain(source.evidence(name, at), at)
-        found = [to_builtins(each) for each in explanation_values(explanations)]
-        with self._histories.lock.to_look():
-            names = self._dropped(SearchKind.TOPIC).union(*(each.topics() for each in self._shown))
-            brokers = broker_words(self._shown)
-        return {
-            "name": name,
-            "near": "" if name in names else did_you_mean(name, names),
-            "explanations": found,
-            "links": evidence_links(found, brokers),
-            "notes": source.notes,
-        }
-
-    def audit(self, query: Query) -> dict[str, Any]:
-        """Requests that access rules checked or that were refused, newest first; reads the journals.
-
-        By default those of the day before the end.
-        """
-        end = self._instant(query, "to")
-        begin = self._instant(query, "from")
-        if begin is None:
-            begin = (self._now() if end is None else end) - DAY_MS
-        limit = _number(query, "limit", 100, ROWS_LIMIT)
-        with self._source() as source:
-            wanted = AuditQuery(query.get("text", ""), newest=limit + 1)
-            rows = audit_values(source.audit(begin, LATEST_MS if end is None else end, wanted))[::-1]
-        return {
-            "rows": rows[:limit],
-            "has_more": len(rows) > limit,
-            "from": begin,
-            "notes": source.notes,
-        }
+        return found_names(self._histories.shown, query.get("q", ""))
 
     def who_knows(self, query: Query) -> dict[str, Any]:
         """The clients that asked for a topic since its last change, at each name server that can be asked."""
@@ -283,36 +224,14 @@ class ConsoleViews:
             {"namesrv": addr, "problem": str(answer), "answer": None}
             if isinstance(answer, RemotingError)
             else {"namesrv": addr, "problem": "", "answer": answer}
-            for addr, answer in self._who_knows(_name(query)).items()
+            for addr, answer in self._who_knows(name_in(query)).items()
         ]
         return {"rows": rows}
 
-    @contextlib.contextmanager
-    def _source(self) -> Iterator[PastAnswers]:
-        """The journals, for one of the few that may read them at once."""
-        if self._open_source is None:
-            raise ConfigError(
-                "the answer is in the journals: start the console with --journal DIR, or --http HOST:PORT"
-            )
-        if not self._reading_places.acquire(blocking=False):
-            raise ConfigError("others read the journals now: ask again in a few seconds")
-        try:
-            yield self._open_source()
-        finally:
-            self._reading_places.release()
-
     def _near(self, name: str, names: set[str], *kinds: SearchKind) -> str:
         """The end of a message about an unknown name: it was there before, or similar names."""
-        dropped = set().union(*map(self._dropped, kinds))
+        dropped = set().union(*map(self._histories.dropped_names, kinds))
         return "; it was there before." if name in dropped else did_you_mean(name, names | dropped)
-
-    def _dropped(self, kind: SearchKind) -> set[str]:
-        """The names that only dropped changes have."""
-        return {name for each in self._shown for name in each.forgotten.names[kind]}
-
-    @property
-    def _shown(self) -> list[History]:
-        return [each.history for each in self._histories.followed]
 
     def resolved(self, view: str, query: Query) -> Query:
         """The same query with the times of a view in wall ms: "5 minutes ago" stays one instant.
@@ -339,7 +258,7 @@ class ConsoleViews:
         """
         name = query.get("name") or None
         if view == "changes":
-            wanted = self._change_query(query)
+            wanted = change_query(query, self._now())
 
             def is_enough(part: EarlierPart) -> bool:
                 return has_enough(part.history, wanted, part.since)
@@ -352,19 +271,11 @@ class ConsoleViews:
             subject=(_SUBJECTS[view], name) if name and view in _SUBJECTS and query.get("older") else None,
         )
 
-    def _change_query(self, query: Query) -> ChangeQuery:
-        return ChangeQuery(
-            **{name: query.get(name, "") for name in _CHANGE_FILTERS},
-            begin_at=self._instant(query, "from"),
-            end_at=self._instant(query, "to"),
-            limit=_number(query, "limit", 100, ROWS_LIMIT),
-        )
-
     def _subject_histories(self, use: Use, name: str, query: Query) -> tuple[list[History], dict[str, Any]]:
         """The histories to be asked about a topic or a broker, and from when on they have its changes."""
         is_older = bool(query.get("older"))
         found = [each.subject_history(use, name) for each in self._histories.all] if is_older else []
-        histories = [each.history for each in found] or self._shown
+        histories = [each.history for each in found] or self._histories.shown
         dropped = [each.dropped_until for each in histories if each.dropped_until is not None]
         can_read = any(each.keeps_past and each.history.dropped_until for each in self._histories.followed)
         return histories, {
@@ -375,44 +286,29 @@ class ConsoleViews:
 
     def _at(self, at: int | None, about: str | None = None) -> list[History]:
         """The histories to be asked about an instant."""
-        return self._shown if at is None else [each.history_at(at, about) for each in self._histories.all]
+        return (
+            self._histories.shown
+            if at is None
+            else [each.history_at(at, about) for each in self._histories.all]
+        )
 
     def _held(self, at: int | None) -> Sequence[RowsHeld]:
+        """The rows of an instant; those of dropped changes were read for this request and are not cached."""
         if at is not None and self._histories.needs(EarlierQuery([at])):
             return held_by_each(self._at(at), at)
-        key = (self._histories.revision, at)
-        found = self._kept.get(key)
-        if found is None:
-            found = held_by_each(self._shown, at)
-            self._keep(key, found)
-        return found
-
-    def _keep(self, key: tuple[int, int | None], found: list[RowsHeld]) -> None:
-        """Cache the rows of an instant; drop those beyond the limits, and those of older revisions."""
-        kept = {key: found}
-        rows = 0
-        for other, held in reversed(self._kept.items()):
-            rows += sum(len(each.topics) + len(each.live) for each in held)
-            if other[0] == key[0] and len(kept) < _KEPT and rows <= _ROWS_KEPT:
-                kept[other] = held
-        self._kept = dict(reversed(kept.items()))
+        return self._held_cache.held(self._histories.revision, self._histories.shown, at)
 
     def _side(self, query: Query, side: str) -> RowsHeld:
         namesrv = query.get(side, "")
         at = self._instant(query, f"{side}_at")
         found = next((held for held in self._held(at) if held.namesrv == namesrv), None)
         if found is None:
-            there = ", ".join(each.namesrv for each in self._shown)
+            there = ", ".join(each.namesrv for each in self._histories.shown)
             raise ConfigError(f"there is no name server {namesrv!r}; there is {there}")
         return found
 
     def _instant(self, query: Query, name: str) -> int | None:
-        text = query.get(name, "")
-        if not text or text == "now":
-            return None
-        if text.isdecimal():
-            return _number(query, name, 0, LATEST_MS)
-        return instant_of(text, now_ms=self._now(), zone=None)
+        return instant_in(query, name, self._now())
 
     def _now(self) -> int:
         return self._clock.now().wall_ms
@@ -441,9 +337,6 @@ _OF_OBSERVATION = {
     RESTART_POSSIBLE: "observed again: it may have restarted",
 }
 """Cause of an event of an observed name server itself -> text."""
-_DIGITS = 20
-"""Longest number: Python refuses to read some thousand digits."""
-_CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
 
 
 def _latest(*times: int | None) -> int | None:
@@ -455,15 +348,6 @@ def _older_to(since: int | None, query: ChangeQuery) -> int | None:
     if since is None or (query.begin_at is not None and since <= query.begin_at):
         return None
     return since - 1 if query.end_at is None or since <= query.end_at else None
-
-
-def _table_query(query: Query) -> TableQuery:
-    return TableQuery(
-        text=query.get("text", ""),
-        only=query.get("only", ""),
-        offset=_number(query, "offset", 0, 10_000_000),
-        limit=_number(query, "limit", 100, ROWS_LIMIT),
-    )
 
 
 def _perms(route: TopicRouteData | None) -> dict[str, str]:
@@ -481,19 +365,3 @@ def _uncertain(route: RouteAt, value: RouteValue[Raw]) -> dict[str, Any]:
 def _members(value: Struct) -> dict[str, Any]:
     """The members of a value that JSON shows."""
     return {name: each for name, each in structs.asdict(value).items() if each is not UNSET}
-
-
-def _name(query: Query) -> str:
-    name = query.get("name", "")
-    if not name:
-        raise ConfigError("say which: name=...")
-    return name
-
-
-def _number(query: Query, name: str, usual: int, limit: int) -> int:
-    text = query.get(name, "")
-    if not text:
-        return usual
-    if not text.isdecimal() or len(text) > _DIGITS or int(text) > limit:
-        raise ConfigError(f"{name} must be a number from 0 to {limit}")
-    return int(text)

@@ -185,8 +185,8 @@ def test_a_name_that_only_dropped_changes_have_is_not_unknown(tmp_path):
         assert console.ask(view, name=name, older=1)["is_there"]
     assert "Invoice" in console.ask("topic", name="Invoicess")["near"].replace("Invoices", "")
     views = ConsoleViews(console.histories, lambda: JournalAnswers([folder]), CLOCK)
-    assert views.why({"name": "Invoice"})["near"] == ""
-    assert "Invoices" in views.why({"name": "Invoicess"})["near"]
+    assert views.journals.why({"name": "Invoice"})["near"] == ""
+    assert "Invoices" in views.journals.why({"name": "Invoicess"})["near"]
 
 
 def test_nothing_is_read_while_nothing_was_dropped(source):

@@ -407,23 +407,3 @@ def test_a_step_is_applied_before_the_next_one_is_made(tmp_path):
 
     assert history._take(made(), HistoryLock()) == 5
     assert log == [(what, seq) for seq in range(5) for what in ("made", "taken")]
-
-
-def test_few_instants_of_many_rows_are_cached(tmp_path, monkeypatch):
-    story = Story()
-    story.registers()
-    histories = Histories([source_of(written(story, tmp_path / "j"))])
-    read(histories)
-    views = ConsoleViews(histories, None, Clock(story.now))
-    at = story.now
-    for instant in range(at - 10, at):
-        views.overview({"at": str(instant)})
-    assert len(views._kept) == 4
-    monkeypatch.setattr("namekeeper.console.views._ROWS_KEPT", 0)
-    views.overview({"at": str(at)})
-    views.overview({"at": str(at - 20)})
-    assert list(views._kept) == [(histories.revision, at - 20)], "the rows of the one before are too many"
-    monkeypatch.undo()
-    histories.revision += 1
-    views.overview({"at": str(at)})
-    assert list(views._kept) == [(histories.revision, at)], "those of older revisions are never asked for"

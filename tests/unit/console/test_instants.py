@@ -1,6 +1,6 @@
 """What was held at an instant, since when, and since when name servers disagree."""
 
-from namekeeper.console.instants import differs_since, end_of, held_by, since
+from namekeeper.console.instants import HeldCache, differs_since, end_of, held_by, since
 from namekeeper.history.rows import LiveKey, TopicKey
 from namekeeper.journal.reading.coverage import Knowledge
 from tests.unit.answers.story import Story
@@ -61,3 +61,19 @@ def test_how_often_a_broker_registered_is_no_disagreement():
     began = [since(held.history, LIVE, held.at) for held in both]
     assert [event and event.at for event in began] == [again.at, other.now]
     assert differs_since(both, [LIVE]) is None
+
+
+def test_few_instants_of_many_rows_are_cached(monkeypatch):
+    story = Story()
+    story.registers()
+    cache, histories, at = HeldCache(), [story.history()], story.now
+    before = [cache.held(1, histories, instant) for instant in range(at - 10, at)]
+    assert len(cache._kept) == 4
+    assert cache.held(1, histories, at - 1) is before[-1]
+    monkeypatch.setattr("namekeeper.console.instants._ROWS_KEPT", 0)
+    cache.held(1, histories, at)
+    cache.held(1, histories, at - 20)
+    assert list(cache._kept) == [(1, at - 20)], "the rows of the one before are too many"
+    monkeypatch.undo()
+    cache.held(2, histories, at)
+    assert list(cache._kept) == [(2, at)], "those of older revisions are never asked for"

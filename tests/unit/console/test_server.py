@@ -247,7 +247,7 @@ def test_a_stop_waits_for_no_thread_that_reads_a_journal(site, monkeypatch, busy
 
     if busy == "view":
         read_on.__name__ = "why"
-        monkeypatch.setattr(site.views, "why", read_on)
+        monkeypatch.setattr(site.views.journals, "why", read_on)
     else:
         monkeypatch.setattr(FollowedHistory, busy, read_on)
     site.server = site.server_with(Doors("127.0.0.1"))

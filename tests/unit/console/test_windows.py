@@ -69,7 +69,7 @@ def test_sessions_and_changes_have_their_windows(views):
 
 
 def test_why_names_the_window(views):
-    (found,) = views.why(at(GONE - 1, name="orders"))["explanations"]
+    (found,) = views.journals.why(at(GONE - 1, name="orders"))["explanations"]
     assert "; uncertain: a change happened between" in found["summary"]
     assert 6_000 in [fact.get("window_ms") for fact in found["facts"]]
 
