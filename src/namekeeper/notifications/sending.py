@@ -14,7 +14,7 @@ import msgspec
 
 from namekeeper.answers.times import Zone
 from namekeeper.errors import ConfigError
-from namekeeper.files import problem_with, read_if_exists
+from namekeeper.files import read_named_text
 from namekeeper.notifications.message import EventKind, Message, body_of, title_of
 from namekeeper.notifications.outbox import AttemptEnd, AttemptOutcome
 from namekeeper.notifications.receivers import IncidentSeverity, Receiver, SecretSource, SendBy
@@ -23,7 +23,7 @@ from namekeeper.notifications.webhook import outcome_of_status, post_document
 __all__ = ["NO_APPRISE", "SECRET_BYTES", "Send", "Sender", "check_secrets", "read_secret"]
 
 SECRET_BYTES = 4_096
-"""Longest address or token."""
+"""Longest address, token or key."""
 NO_APPRISE = "apprise is not installed: pip install 'namekeeper[messages]'"
 
 Send = Callable[[Receiver, Message], Awaitable[AttemptOutcome]]
@@ -93,7 +93,7 @@ class Sender:
 
 
 def read_secret(source: SecretSource, environment: Mapping[str, str]) -> str:
-    """Read an address or a token.
+    """Read an address, a token or a key.
 
     Raises:
         ConfigError: it is not there; the message names the file or the variable, never what is in it.
@@ -103,14 +103,7 @@ def read_secret(source: SecretSource, environment: Mapping[str, str]) -> str:
         if not found:
             raise ConfigError(f"the environment variable {source.env} is not set")
         return found
-    try:
-        data = read_if_exists(source.file, limit=SECRET_BYTES)
-    except OSError as error:
-        raise ConfigError(f"{source.file}: {problem_with(source.file, error)}") from None
-    try:
-        found = (data or b"").decode().strip()
-    except UnicodeDecodeError:
-        raise ConfigError(f"{source.file} is not UTF-8") from None
+    found = read_named_text(source.file, limit=SECRET_BYTES).strip()
     if not found or not found.isprintable():
         raise ConfigError(f"{source.file} must hold one line")
     return found

@@ -36,13 +36,13 @@ from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.files import (
     make_folder,
     problem_with,
-    read_if_exists,
     read_named_text,
     read_own_file,
     replace_own_file,
 )
 from namekeeper.foreign_json import UNREADABLE_JSON
-from namekeeper.notifications.sending import check_secrets
+from namekeeper.notifications.receivers import SecretSource
+from namekeeper.notifications.sending import check_secrets, read_secret
 from namekeeper.notifications.settings import MessagesFile, messages_in, parse_messages_file
 from namekeeper.observe.config import (
     ConnectionSettings,
@@ -69,8 +69,6 @@ SAY_SECONDS = 0.5
 """Interval at which it is checked whether journals can be written."""
 STALE_MS = 30_000
 """A status that is older was left by an observer that was killed."""
-SECRET_BYTES = 4_096
-"""A secret key, and a line feed."""
 
 
 @click.command("observe", context_settings={"help_option_names": ["-h", "--help"]})
@@ -236,20 +234,9 @@ def _client_opener(access: ConnectionSettings, secret: str) -> Callable[[], Remo
     """Return what opens clients that reach the name servers of one cluster."""
     files = TlsFiles(access.tls_ca, access.tls_cert, access.tls_key) if access.tls else None
     if access.secret_key_file:
-        secret = _secret_in(access.secret_key_file)
+        secret = read_secret(SecretSource(file=access.secret_key_file), {})
     credentials = Credentials(access.access_key, secret) if access.access_key else None
     return lambda: open_client(files, credentials)
-
-
-def _secret_in(path: str) -> str:
-    try:
-        data = read_if_exists(path, limit=SECRET_BYTES)
-    except OSError as error:
-        raise ConfigError(f"{path}: {problem_with(path, error)}") from None
-    secret = (data or b"").decode(errors="replace").strip()
-    if not secret:
-        raise ConfigError(f"{path} holds no secret key")
-    return secret
 
 
 def _messages_of(observing: Observing, messages_file: str | None, config_file: str) -> MessagesFile | None:

@@ -145,7 +145,7 @@ def test_an_empty_secret_is_refused(made, tmp_path):
     (tmp_path / "secret").write_text("\n")
     file = tmp_path / "observe.toml"
     file.write_text('[clusters.a]\nname_servers = ["a:1"]\naccess_key = "k"\nsecret_key_file = "secret"\n')
-    assert "holds no secret key" in refused(run("-c", str(file), "--journal", str(tmp_path)))
+    assert "secret must hold one line" in refused(run("-c", str(file), "--journal", str(tmp_path)))
 
 
 STATUS = {
