@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from namekeeper.journal.contract.record import KINDS
+from namekeeper.journal.contract.kinds import KINDS
 from tests.golden.questions import ANSWERS, EXPECTED, JOURNALS
 from tests.golden.written_journals import NAME_SERVERS, write_journals
 from tests.unit.journal.disk_parts import records_in

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from namekeeper.config.runtime import RuntimeConfig
 from namekeeper.config.settings import NamesrvSettings
+from namekeeper.journal.contract.activity import Access
 from namekeeper.journal.contract.names import SegmentName
-from namekeeper.journal.contract.record import Access, ServerStarted
+from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.disk.heard_file import HeardTimes
 from namekeeper.journal.disk.identity import Identity, save_identity
 from namekeeper.journal.disk.writer import Writer

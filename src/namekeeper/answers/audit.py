@@ -10,8 +10,10 @@ from namekeeper.access.judged import NO_RULE_COVERS_IT, is_refusal_by_rules
 from namekeeper.access.request_class import CLASSES, TAKING_OVER, codes_of
 from namekeeper.answers.times import Zone, shown
 from namekeeper.common.printable import printable
+from namekeeper.journal.contract.activity import Access, Denied
 from namekeeper.journal.contract.decode import RecordReader
-from namekeeper.journal.contract.record import KINDS, Access, Denied, Record
+from namekeeper.journal.contract.kinds import KINDS
+from namekeeper.journal.contract.record import Record
 from namekeeper.journal.contract.stated import kind_name
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader, always_skip, notes_of
 from namekeeper.messages.catalogue import RequestClass

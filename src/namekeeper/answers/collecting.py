@@ -15,7 +15,7 @@ from namekeeper.answers.evidence import HOUR_MS, Evidence, evidence_of
 from namekeeper.answers.times import shown
 from namekeeper.history.history import History
 from namekeeper.history.narrowing import BrokersOfTopic, is_later_part_of, narrowed
-from namekeeper.journal.contract.record import Access, UnknownTopicMinute
+from namekeeper.journal.contract.activity import Access, UnknownTopicMinute
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import Step
 

@@ -13,13 +13,8 @@ from msgspec import Struct
 from namekeeper.access.rules import AccessMode
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey, TopicKey, ValidPeriod
-from namekeeper.journal.contract.record import (
-    Access,
-    BrokerLive,
-    BrokerNameRemovedRecord,
-    TopicQueuesRow,
-    UnknownTopicMinute,
-)
+from namekeeper.journal.contract.activity import Access, UnknownTopicMinute
+from namekeeper.journal.contract.record import BrokerLive, BrokerNameRemovedRecord, TopicQueuesRow
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import Perm
 

@@ -157,7 +157,7 @@ class Journaling:
         """Record the decision of access rules on a request."""
 
         def note(recorder: "Recorder") -> None:
-            from namekeeper.journal.contract.record import Access
+            from namekeeper.journal.contract.activity import Access
 
             record = Access(
                 code=request.code,

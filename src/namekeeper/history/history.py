@@ -33,15 +33,14 @@ from namekeeper.history.rows import (
 )
 from namekeeper.history.timeline import StatePeriod, StateTimeline
 from namekeeper.history.versions import Versions
+from namekeeper.journal.contract.activity import Access, UnknownTopicMinute
 from namekeeper.journal.contract.record import (
-    Access,
     BrokerGroup,
     BrokerLive,
     BrokerNameRemovedRecord,
     Record,
     TopicQueues,
     TopicQueuesRow,
-    UnknownTopicMinute,
 )
 from namekeeper.journal.reading.coverage import Coverage, Knowledge
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Step, Stopped

@@ -5,7 +5,7 @@ from typing import Any
 
 from namekeeper.answers.evidence import Evidence, evidence_of
 from namekeeper.history.history import History
-from namekeeper.journal.contract.record import Access, UnknownTopicMinute
+from namekeeper.journal.contract.activity import Access, UnknownTopicMinute
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.journalled import JournalledServer
 from tests.support.java_model.values import Request

@@ -3,8 +3,9 @@
 from datetime import UTC
 
 from namekeeper.answers.audit import audit_lines, read_audit
+from namekeeper.journal.contract.activity import Access, Denied
 from namekeeper.journal.contract.encode import Stamp, encode_record
-from namekeeper.journal.contract.record import Access, Denied, Record, ServerStarted
+from namekeeper.journal.contract.record import Record, ServerStarted
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
 

@@ -17,14 +17,8 @@ from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.source import JournalAnswers
 from namekeeper.answers.verdict import Explanation, Verdict
 from namekeeper.history.rows import Rows
-from namekeeper.journal.contract.record import (
-    Access,
-    BrokerLive,
-    Record,
-    ServerStarted,
-    TopicQueues,
-    UnknownTopicMinute,
-)
+from namekeeper.journal.contract.activity import Access, UnknownTopicMinute
+from namekeeper.journal.contract.record import BrokerLive, Record, ServerStarted, TopicQueues
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Seen, Step, Stopped
 from tests.unit.answers.story import Story
 

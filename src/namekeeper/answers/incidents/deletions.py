@@ -9,7 +9,7 @@ from msgspec import Struct
 from namekeeper.answers.evidence import FOREVER
 from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod
 from namekeeper.common.expected import MEMORY_MS, TOGETHER_MS
-from namekeeper.journal.contract.record import UnknownTopicMinute
+from namekeeper.journal.contract.activity import UnknownTopicMinute
 
 __all__ = ["Deletion", "asked_deletions"]
 

@@ -20,7 +20,7 @@ from namekeeper.common.writable import is_writable
 from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, LiveKey, TopicKey, ValidPeriod
 from namekeeper.history.timeline import PeriodState, TimelinePeriod
-from namekeeper.journal.contract.record import UnknownTopicMinute
+from namekeeper.journal.contract.activity import UnknownTopicMinute
 
 __all__ = ["NamesrvFacts", "RegistrationPeriod", "TopicPeriod", "facts_of"]
 

@@ -23,7 +23,7 @@ from namekeeper.common.expected import MASS_BROKERS, TOGETHER_MS
 from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
-from namekeeper.journal.contract.record import UnknownTopicMinute
+from namekeeper.journal.contract.activity import UnknownTopicMinute
 
 __all__ = ["FoundIncident", "in_order", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
 

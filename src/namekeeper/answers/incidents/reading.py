@@ -11,8 +11,9 @@ from namekeeper.common.namesrv_clusters import SHARED_MS
 from namekeeper.history.history import History
 from namekeeper.history.rows import Rows
 from namekeeper.history.sources.journal import NO_ROWS, QUIET_MS, one_of_each, written_until
+from namekeeper.journal.contract.activity import UnknownTopicMinute
 from namekeeper.journal.contract.decode import RecordReader
-from namekeeper.journal.contract.record import Record, TopicQueues, UnknownTopicMinute
+from namekeeper.journal.contract.record import Record, TopicQueues
 from namekeeper.journal.reading.history import Changed, Seen, Step, StepMaker
 from namekeeper.journal.reading.open_checkpoint import CheckpointRows
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader, notes_of

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.journal.contract.blocks import Block, BlockSummary
+from namekeeper.journal.contract.kinds import KINDS
 from namekeeper.journal.contract.lines import (
     SHORT_BYTES,
     Line,
@@ -27,7 +28,6 @@ from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.narrow import only_rows_of
 from namekeeper.journal.contract.record import (
     CONTRACT_VERSION,
-    KINDS,
     NO_MAPPING,
     Envelope,
     Record,

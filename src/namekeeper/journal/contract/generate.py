@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from namekeeper.common.segment_names import SEGMENT_NAME
+from namekeeper.journal.contract.activity import EDGES_MS
+from namekeeper.journal.contract.kinds import KINDS
 from namekeeper.journal.contract.record import (
     CONTRACT_VERSION,
-    EDGES_MS,
-    KINDS,
     STATE_KINDS,
     Envelope,
     EnvelopeMembers,

@@ -4,7 +4,8 @@ Times are monotonic ms since the boot began, so a step of the wall clock changes
 restored broker may be negative: it was last heard before the boot.
 """
 
-from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, CheckpointBegin, ClockChanged
+from namekeeper.journal.contract.activity import BrokerMinute
+from namekeeper.journal.contract.record import BrokerLive, CheckpointBegin, ClockChanged
 from namekeeper.journal.reading.history import AnyRecord
 from namekeeper.model.broker import BrokerKey
 

@@ -10,14 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from namekeeper.journal.contract.record import (
-    EDGES_MS,
-    Access,
-    BrokerMinute,
-    Denied,
-    Record,
-    UnknownTopicMinute,
-)
+from namekeeper.journal.contract.activity import EDGES_MS, Access, BrokerMinute, Denied, UnknownTopicMinute
+from namekeeper.journal.contract.record import Record
 from namekeeper.model.broker import BrokerKey
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone
 

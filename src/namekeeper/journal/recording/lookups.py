@@ -8,7 +8,7 @@ from namekeeper.lookup_cache.counters import LookupCounter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from namekeeper.journal.contract.record import LookupHour
+    from namekeeper.journal.contract.activity import LookupHour
 
 __all__ = ["HOUR_MS", "lookup_hours"]
 
@@ -17,7 +17,8 @@ HOUR_MS = 3_600_000
 
 def lookup_hours(counters: Mapping[str, LookupCounter], hour: int) -> "Iterator[LookupHour]":
     """The records of an hour; each is made when it is needed."""
-    from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, LookupHour
+    from namekeeper.journal.contract.activity import LookupHour
+    from namekeeper.journal.contract.record import ROWS_IN_A_RECORD
 
     topics = list(counters)
     for start in range(0, len(topics), ROWS_IN_A_RECORD):

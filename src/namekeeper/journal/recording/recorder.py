@@ -9,14 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from namekeeper.clock import Clock
-from namekeeper.journal.contract.record import (
-    Access,
-    ClockChanged,
-    Record,
-    ServerAlive,
-    ServerStarted,
-    ServerStopped,
-)
+from namekeeper.journal.contract.activity import Access
+from namekeeper.journal.contract.record import ClockChanged, Record, ServerAlive, ServerStarted, ServerStopped
 from namekeeper.journal.queue.backlog import Backlog, Mark
 from namekeeper.journal.recording.activity import MINUTE_MS, Activity
 from namekeeper.journal.recording.checkpoint import checkpoint_records

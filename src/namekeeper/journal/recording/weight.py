@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from sys import getsizeof
 from typing import Any
 
+from namekeeper.journal.contract.activity import LookupHour
 from namekeeper.journal.contract.record import (
     BrokerGroup,
     Cluster,
     FilterServers,
     Kv,
-    LookupHour,
     Record,
     TopicMapping,
     TopicQueues,

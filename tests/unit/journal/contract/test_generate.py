@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from namekeeper.journal.contract import generate
+from namekeeper.journal.contract.activity import EDGES_MS
 from namekeeper.journal.contract.generate import contract, generated_files, pipeline_contract
-from namekeeper.journal.contract.record import EDGES_MS, KINDS, Record
+from namekeeper.journal.contract.kinds import KINDS
+from namekeeper.journal.contract.record import Record
 
 PACKAGE = Path(generate.__file__).parents[2]
 

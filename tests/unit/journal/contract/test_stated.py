@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from namekeeper.journal.contract.record import KINDS, BrokerLive
+from namekeeper.journal.contract.kinds import KINDS
+from namekeeper.journal.contract.record import BrokerLive
 from namekeeper.journal.contract.stated import RowPart, Unit, fields_of, kind_name, meaning_of, stated
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, CheckpointBegin, ClockChanged, Record
+from namekeeper.journal.contract.activity import BrokerMinute
+from namekeeper.journal.contract.record import BrokerLive, CheckpointBegin, ClockChanged, Record
 from namekeeper.journal.reading.last_heard import LastHeard
 
 KEY = ("c", "a:1")

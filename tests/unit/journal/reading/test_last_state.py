@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from namekeeper.errors import JournalError
-from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, ClockChanged
+from namekeeper.journal.contract.activity import BrokerMinute
+from namekeeper.journal.contract.record import BrokerLive, ClockChanged
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.identity import Identity
 from namekeeper.journal.disk.last_boot import LastBootNote, last_boot_path

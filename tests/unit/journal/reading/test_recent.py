@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.journal.contract.record import BrokerMinute
+from namekeeper.journal.contract.activity import BrokerMinute
 from namekeeper.journal.reading import recent
 from namekeeper.journal.reading.recent import LOST, STARTED, recent_part
 from namekeeper.processor.recent_changes import Revision

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from namekeeper.journal.contract.record import EDGES_MS, Access, BrokerMinute, Denied, UnknownTopicMinute
+from namekeeper.journal.contract.activity import EDGES_MS, Access, BrokerMinute, Denied, UnknownTopicMinute
 from namekeeper.journal.recording.activity import MAX_ACCESS, MAX_DENIED, MAX_UNKNOWN, MINUTE_MS, Activity
 from namekeeper.model.version import DataVersion
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Cause

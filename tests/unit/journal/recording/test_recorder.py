@@ -3,7 +3,8 @@
 import pytest
 from msgspec import structs
 
-from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, Access, SegmentsDeleted
+from namekeeper.journal.contract.activity import Access
+from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, SegmentsDeleted
 from namekeeper.journal.queue.backlog import Mark
 from namekeeper.journal.recording.activity import MINUTE_MS
 from namekeeper.journal.recording.recorder import (

@@ -2,7 +2,8 @@
 
 import pytest
 
-from namekeeper.journal.contract.record import Kv, LookupHour, ServerAlive, ServerStarted, TopicQueues
+from namekeeper.journal.contract.activity import LookupHour
+from namekeeper.journal.contract.record import Kv, ServerAlive, ServerStarted, TopicQueues
 from namekeeper.journal.queue.backlog import Backlog
 from namekeeper.journal.recording.sequencer import Sequencer
 from namekeeper.journal.recording.timeline import ChangeTime

@@ -11,8 +11,9 @@ from namekeeper.answers.explain import explain
 from namekeeper.answers.source import JournalAnswers, PastAnswers
 from namekeeper.cli.group import namekeeper
 from namekeeper.cli.warehouse import WarehouseAnswers
+from namekeeper.journal.contract.activity import Denied
 from namekeeper.journal.contract.encode import Stamp, encode_record
-from namekeeper.journal.contract.record import Denied, Record, ServerAlive, ServerStarted
+from namekeeper.journal.contract.record import Record, ServerAlive, ServerStarted
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.journal.folder import write_journal
