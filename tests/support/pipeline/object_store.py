@@ -13,11 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs
 
-import boto3  # type: ignore[import-untyped]
 import pytest
-from moto import settings
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import WSGIRequestHandler, make_server
 
 __all__ = ["S3", "store_environment"]
 
@@ -28,15 +24,18 @@ Environ = dict[str, Any]
 Answer = Iterable[bytes]
 
 
-class _Quiet(WSGIRequestHandler):
-    def log(self, *_: object, **__: object) -> None:
-        """Say nothing."""
-
-
 class S3:
     """A server with one bucket; several of them in a process share their objects."""
 
     def __init__(self) -> None:
+        # Imported here: every worker collects the tests, and few of them start a store.
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+        from werkzeug.serving import WSGIRequestHandler, make_server
+
+        class Quiet(WSGIRequestHandler):
+            def log(self, *_: object, **__: object) -> None:
+                """Say nothing."""
+
         self._app = DomainDispatcherApplication(create_backend_app)
         # moto looks and then writes. The real store does both in one step.
         self._one_at_a_time = threading.Lock()
@@ -50,7 +49,7 @@ class S3:
         """Patterns of the prefixes that may be listed."""
         self._deletable = ["*"]
         """Patterns of the keys that a request for several may delete."""
-        self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
+        self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=Quiet)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
@@ -59,6 +58,8 @@ class S3:
 
     def client(self, service: str) -> Any:
         """A client of moto's own side."""
+        import boto3  # type: ignore[import-untyped]
+
         keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
         return boto3.client(service, endpoint_url=self.endpoint, region_name=_REGION, **keys)
 
@@ -74,6 +75,8 @@ class S3:
     @contextmanager
     def only_a_role(self, policy: Mapping[str, Any]) -> Iterator[None]:
         """Check every request of a block; this process has the role with a policy meanwhile."""
+        from moto import settings
+
         statements = [dict(statement) for statement in policy["Statement"]]
         # moto knows no condition: here, those about s3:prefix.
         conditions = [statement.pop("Condition", None) for statement in statements]

@@ -2,7 +2,6 @@
 
 import io
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,16 +10,9 @@ from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped, open_folder
 from namekeeper.pipeline.files.local_folder import LocalFolder
-from tests.support.pipeline.object_store import S3, store_environment
 
 TRIALS = 20
 AT_ONCE = 4
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with store_environment() as store:
-        yield store
 
 
 @pytest.fixture(params=["local", "arrow", "s3"])

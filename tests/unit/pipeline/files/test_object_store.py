@@ -1,7 +1,6 @@
 """Conditional writes to a store that ignores them, lacks them, refuses them or is away; more is in test_folder."""
 
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,23 +8,10 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files import object_store
 from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.files.object_store import open_object_store
-from tests.support.pipeline.object_store import S3, store_environment
+from tests.support.pipeline.object_store import S3
 
 NOT_IMPLEMENTED = b"<Error><Code>NotImplemented</Code><Message>A header is not implemented</Message></Error>"
 DENIED = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3]:
-    with store_environment() as store:
-        yield store
-
-
-@pytest.fixture
-def s3(server: S3) -> Iterator[S3]:
-    yield server
-    server.fault = lambda _: None
-    server.ignored = set()
 
 
 @pytest.fixture

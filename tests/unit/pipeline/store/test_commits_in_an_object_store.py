@@ -1,7 +1,6 @@
 """Commits and leases in an object store: at once, with lost answers, and by a driver that dies between requests."""
 
 import threading
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -16,23 +15,11 @@ from namekeeper.pipeline.store.lock import WarehouseLease, lock_warehouse
 from namekeeper.pipeline.store.manifest import Manifest
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 from namekeeper.pipeline.store.warehouse_folder import commit_run
-from tests.support.pipeline.object_store import S3, store_environment
+from tests.support.pipeline.object_store import S3
 
 TRIALS = 20
 DENIED = b"<Error><Code>AccessDenied</Code></Error>"
 SLOW = b"<Error><Code>SlowDown</Code></Error>"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3]:
-    with store_environment() as store:
-        yield store
-
-
-@pytest.fixture
-def s3(server: S3) -> Iterator[S3]:
-    yield server
-    server.fault = lambda _: None
 
 
 @pytest.fixture
