@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from namekeeper.answers.incidents.deviation import DeviationKind
 from namekeeper.common.expected import WITNESS_AFTER_MS
+from namekeeper.common.writable import is_writable
 from namekeeper.drift.witness import Witness
 from namekeeper.expected.state import ExpectedCluster, ExpectedQueues, ExpectedState
 from namekeeper.history.history import History
 from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, KvKey, TopicKey, What
 from namekeeper.journal.contract.record import BrokerGroup, TopicQueuesRow
+from namekeeper.model.broker import MASTER_ID
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = ["DeviationPeriod", "DeviationValue", "NamesrvComparison"]
@@ -89,12 +91,14 @@ class NamesrvComparison:
         yield from self._of_topics(cluster)
         for topic in cluster.topics:
             yield from self._of_order(cluster, topic)
+        for topic, least in cluster.writable.items():
+            yield from self._of_writable(cluster, topic, least)
 
     def is_settled(self, period: DeviationPeriod) -> bool:
         """Whether a deviation lasted for longer than a change is on its way."""
         key: type[AnyKey] = GroupKey
         if period.what.topic is not None:
-            key = TopicKey if period.what.broker else KvKey
+            key = KvKey if period.what.kind is DeviationKind.ORDER_CHANGED else TopicKey
         least_ms = max(self._settled_ms, self.witness.delay_ms(key))
         return not period.is_since_known or min(period.to, self.end) - period.since >= least_ms
 
@@ -219,7 +223,8 @@ class NamesrvComparison:
 
     def _other_topic(self, cluster: ExpectedCluster, key: TopicKey) -> Iterator[DeviationPeriod]:
         if cluster.allow_other_topics or (
-            key.topic not in cluster.topics and cluster.is_system_topic(key.topic)
+            key.topic not in cluster.topics
+            and (key.topic in cluster.writable or cluster.is_system_topic(key.topic))
         ):
             return
         for version in self.history.versions(key):
@@ -246,6 +251,18 @@ class NamesrvComparison:
                     what = DeviationValue(DeviationKind.ORDER_CHANGED, topic, "", wanted or "", value or "")
             states.append((time, what))
         yield from self._joined(states, key)
+
+    def _of_writable(self, cluster: ExpectedCluster, topic: str, least: int) -> Iterator[DeviationPeriod]:
+        """The times in which a topic had too few queues to write to, over all brokers."""
+        keys: dict[int, AnyKey] = {}
+        states: list[tuple[int, DeviationValue | None]] = []
+        edges = [time for span in self._known for time in span if time <= self.end]
+        for time, count, key in _writable_counts(self.history, cluster.name, topic, edges, self.end):
+            keys[time] = key
+            what = DeviationValue(DeviationKind.TOO_FEW_QUEUES, topic, "", str(least), str(count))
+            states.append((time, what if count < least and self._knows(time) else None))
+        for each in self._joined(states, GroupKey("")):
+            yield self._period(each.what, keys[each.since], each.since, each.to)
 
     def _when_present(self, name: str) -> list[_Span]:
         """The periods in which a broker name has members."""
@@ -334,3 +351,35 @@ def _end(valid_to: int | None) -> int:
 
 def _ids(ids: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(ids)))
+
+
+def _writable_counts(
+    history: History, cluster: str, topic: str, edges: Iterable[int], end: int
+) -> Iterator[tuple[int, int, AnyKey]]:
+    """The numbers in order of time: wall ms, queues, and the key of a row that changed then.
+
+    Where none did, the key is that of no row.
+
+    Args:
+        history: of one name server.
+        cluster: RocketMQ's cluster name: brokers of another one do not count.
+        topic: its name.
+        edges: further times at which the number is wanted, wall ms.
+        end: the last one that counts, wall ms.
+    """
+    rows = [key for key in history.keys_of_topic(topic) if isinstance(key, TopicKey)]
+    changed: dict[int, AnyKey] = dict.fromkeys(edges, GroupKey(""))
+    for row in rows:
+        for key in (GroupKey(row.broker_name), row):
+            changed.update((time, key) for time, _ in history.changes_of(key) if time <= end)
+    for time in sorted(changed):
+        yield time, sum(_count(history, cluster, row, time) for row in rows), changed[time]
+
+
+def _count(history: History, cluster: str, key: TopicKey, time: int) -> int:
+    group = history.row_at(GroupKey(key.broker_name), time)
+    row = history.row_at(key, time)
+    if group is None or row is None or group.cluster != cluster:
+        return 0
+    has_master = MASTER_ID in group.broker_addrs
+    return row.write_queue_nums if is_writable(row.perm, row.write_queue_nums, has_master=has_master) else 0

@@ -58,6 +58,8 @@ class ExpectedCluster(Struct, frozen=True, kw_only=True):
     """Topic -> broker name -> queues."""
     orders: Mapping[str, str] = {}
     """Topic -> its order configuration; of another topic of the cluster none is expected."""
+    writable: Mapping[str, int] = {}
+    """Topic -> the least number of queues that can be written to, over all brokers."""
     allow_other_brokers: bool = False
     allow_other_topics: bool = False
 

@@ -30,6 +30,7 @@ _CLUSTER = (
     "brokers",
     "topics",
     "orders",
+    "writable",
 )
 _QUEUES = ("read", "write", "perm", "on")
 _PERMS = {format_perm(perm): perm for perm in range(8)}
@@ -113,12 +114,19 @@ def _cluster(row: Mapping[str, Any], number: int, source: str) -> ExpectedCluste
             )
         if not isinstance(text, str):
             raise ConfigError(f'{where}: orders: {topic!r} must be a text such as "broker-a:8;broker-b:8"')
+    writable = _table(row, "writable", where, '"orders" = 16')
+    for topic, count in writable.items():
+        if not _is_count(count) or not count:
+            raise ConfigError(
+                f'{where}: writable: {topic!r} must be the least number of queues to write to: "orders" = 16'
+            )
     return ExpectedCluster(
         name=name,
         name_servers=tuple(_texts(row.get("name_servers"), f'{where}: name_servers = ["10.0.0.1_9876"]')),
         brokers=brokers,
         topics=topics,
         orders=orders,
+        writable=writable,
         allow_other_brokers=_flag(row, "allow_other_brokers", where),
         allow_other_topics=_flag(row, "allow_other_topics", where),
     )
@@ -237,6 +245,10 @@ def _lines(state: ExpectedState) -> Iterator[str]:
             yield ""
             yield "[cluster.orders]"
             yield from (f"{_text(topic)} = {_text(text)}" for topic, text in cluster.orders.items())
+        if cluster.writable:
+            yield ""
+            yield "[cluster.writable]  # the least number of queues to write to, over all brokers"
+            yield from (f"{_text(topic)} = {count}" for topic, count in cluster.writable.items())
 
 
 def _topic_text(rows: Mapping[str, ExpectedQueues], brokers: Mapping[str, object]) -> str:

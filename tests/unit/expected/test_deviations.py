@@ -7,8 +7,9 @@ from msgspec import structs
 
 from namekeeper.answers.incidents.deviation import DeviationKind, deviation_text
 from namekeeper.expected.deviations import Deviations, deviations
-from namekeeper.expected.state import ExpectedQueues, learn
+from namekeeper.expected.state import ExpectedQueues, ExpectedState, learn
 from namekeeper.history.history import History
+from tests.differential.bodies import TopicConfig
 from tests.support.history.observed import BEGIN, BROKER, FIRST, MINUTE, SECOND, observed
 from tests.unit.answers.story import Story
 from tests.unit.drift.fleet import align_ends
@@ -54,7 +55,61 @@ def test_every_kind_is_seeded():
         expected = learned(stories)
         seed(stories)
         kinds |= {each.kind for each in check(expected, stories).present}
-    assert kinds == set(DeviationKind)
+    assert kinds == set(DeviationKind) - {DeviationKind.TOO_FEW_QUEUES}  # no learned state has the rule
+
+
+WRITABLE = {"orders": 8}
+"""Two brokers with 4 queues each."""
+
+
+def at_least(expected: ExpectedState, writable=WRITABLE, **more) -> ExpectedState:
+    clusters = tuple(structs.replace(each, writable=writable, **more) for each in expected.clusters)
+    return structs.replace(expected, clusters=clusters)
+
+
+def test_a_topic_with_enough_queues_to_write_to_deviates_in_nothing():
+    stories = fleet()
+    assert texts(check(at_least(learned(stories)), stories)) == []
+
+
+@pytest.mark.parametrize("lose", [
+    lambda story: story.wiped("broker-b"),
+    lambda story: story.connection_breaks(MASTER_A),  # its slave stays
+    lambda story: reregisters(story, MASTER_B, "orders", TopicConfig(read=8, write=2)),
+])  # fmt: skip
+def test_a_topic_with_too_few_queues_to_write_to_deviates_with_the_cause(lose):
+    stories = fleet()
+    expected = at_least(learned(stories), brokers={}, topics={}, allow_other_brokers=True)
+    for story in stories:
+        lose(story)
+    (one,) = check(expected, stories).present
+    assert (one.kind, one.topic, one.expected) == (DeviationKind.TOO_FEW_QUEUES, "orders", "8")
+    assert deviation_text(one) == f"topic orders has {one.actual} queues to write to instead of at least 8"
+    assert one.cause in {"wipe_write_perm", "channel_closed", "register_broker"}
+
+
+def test_a_topic_that_is_nowhere_has_no_queue():
+    stories = fleet()
+    (one,) = check(at_least(learned(stories), {"ghost": 1}), stories).present
+    assert deviation_text(one) == "topic ghost has 0 queues to write to instead of at least 1"
+
+
+def test_fewer_and_fewer_queues_are_one_deviation_at_the_name_server_that_has_them():
+    stories = fleet()
+    expected = at_least(learned(stories), brokers={}, topics={}, allow_other_brokers=True)
+    began = stories[1].wiped("broker-b")
+    stories[1].later(60_000)
+    stories[1].wiped("broker-a")
+    (one,) = check(expected, stories).present
+    assert (one.since, one.actual, one.name_servers) == (began, "0", ("ns-2",))
+
+
+def test_a_topic_that_only_the_rule_names_is_not_unexpected():
+    stories = fleet()
+    expected = learned(stories)
+    without = {topic: rows for topic, rows in expected.clusters[0].topics.items() if topic != "orders"}
+    assert len(check(at_least(expected, {}, topics=without), stories).present) == 1
+    assert check(at_least(expected, topics=without), stories).present == []
 
 
 def test_an_unchanged_fleet_deviates_in_nothing():

@@ -27,6 +27,7 @@ class DeviationKind(StrEnum):
     QUEUES_CHANGED = "queues_changed"
     PERMISSION_CHANGED = "permission_changed"
     ORDER_CHANGED = "order_changed"
+    TOO_FEW_QUEUES = "too_few_queues"
 
 
 class Deviation(Struct, frozen=True, kw_only=True):
@@ -128,4 +129,7 @@ _TEXTS: Mapping[DeviationKind, Callable[[Deviation], str]] = {
     DeviationKind.QUEUES_CHANGED: lambda one: f"{_topic(one)} has {_instead(one)}",
     DeviationKind.PERMISSION_CHANGED: lambda one: f"{_topic(one)} has the permission {_instead(one)}",
     DeviationKind.ORDER_CHANGED: lambda one: f"order configuration of topic {one.topic} is {_instead(one)}",
+    DeviationKind.TOO_FEW_QUEUES: lambda one: (
+        f"topic {one.topic} has {one.actual} queues to write to instead of at least {one.expected}"
+    ),
 }
