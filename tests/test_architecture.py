@@ -94,7 +94,7 @@ FRAGMENTS = {
     "answers/replayed.py": "values of a whole state, as the other modules of answers give values; the command prints them",
     "console/difference.py": "compares two states; the views know the queries of the page",
     "console/evidence_links.py": "finds names in texts; the views know the queries of the page",
-    "console/search.py": "finds names in histories; the views know the queries of the page",
+    "answers/search.py": "finds names in histories; the views know the queries of the page",
     "journal/reading/block_check.py": "believes no summary of a block, as every other reader does; `verify` lists what is wrong",
     "journal/reading/intact_records.py": "refuses what every other reader passes over; the caller keeps the rows",
     "journal/reading/last_heard.py": "follows the times of heartbeats; the caller keeps the rows",

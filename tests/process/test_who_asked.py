@@ -12,10 +12,10 @@ from msgspec import structs
 pytest.importorskip("jinja2", reason="the report needs it")
 
 from namekeeper.access.signature import sign
+from namekeeper.answers.search import found_names
 from namekeeper.cli.group import namekeeper
 from namekeeper.console.changes import ChangeQuery, change_rows
 from namekeeper.console.histories import Histories
-from namekeeper.console.search import found_names
 from namekeeper.console.warehouse_history import warehouse_history
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.wire.codec import encode_command
@@ -121,5 +121,5 @@ def test_the_console_names_the_user_of_a_change_and_finds_it(warehouse: str):
         "delete_topic": OPS,
     }
     assert len(change_rows(versions, ChangeQuery(peer="ops@"))["rows"]) == 3
-    (peers,) = (kind for kind in found_names(versions, "ops")["kinds"] if kind["kind"] == "peer")
-    assert peers["names"] == [OPS]
+    (peers,) = (kind for kind in found_names(versions, "ops").kinds if kind.kind == "peer")
+    assert peers.names == [OPS]

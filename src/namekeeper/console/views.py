@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import UNSET, Raw, Struct, structs
+from msgspec import UNSET, Raw, Struct, structs, to_builtins
 
 from namekeeper.answers.phrases import CLOSED_BY
 from namekeeper.answers.render import RouteAt, RouteValue, explain_knowledge, route_values
 from namekeeper.answers.route import route_at
+from namekeeper.answers.search import found_names
 from namekeeper.answers.source import PastAnswers
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
@@ -21,7 +22,6 @@ from namekeeper.console.instants import HeldCache, RowsHeld, end_of, held_by_eac
 from namekeeper.console.journal_views import JournalViews
 from namekeeper.console.present_incidents import PresentIncidents
 from namekeeper.console.query import Query, change_query, instant_in, name_in, number_in, table_query
-from namekeeper.console.search import found_names
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import ROWS_LIMIT, broker_rows, namesrv_rows, topic_rows, troubles
 from namekeeper.drift.report import DriftReport, find_drift, report_values
@@ -216,7 +216,8 @@ class ConsoleViews:
 
     def search(self, query: Query) -> dict[str, Any]:
         """Names that contain a text."""
-        return found_names(self._histories.shown, query.get("q", ""))
+        found: dict[str, Any] = to_builtins(found_names(self._histories.shown, query.get("q", "")))
+        return found
 
     def who_knows(self, query: Query) -> dict[str, Any]:
         """The clients that asked for a topic since its last change, at each name server that can be asked."""

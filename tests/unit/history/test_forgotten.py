@@ -6,9 +6,10 @@ import tracemalloc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
+from namekeeper.answers.search import found_names
 from namekeeper.console.changes import beside
-from namekeeper.console.search import found_names
 from namekeeper.history.forgotten import Forgotten, SearchKind, peer_host
 from namekeeper.history.history import History
 from namekeeper.history.rows import HistoryEvent, Rows, What
@@ -45,11 +46,9 @@ def test_times_and_names_are_those_of_a_history_without_a_limit(chance, share):
     assert sorted({*part.forgotten.times, *(event.at for event in part.events)}) == sorted(times)
     for at in {each + more for each in times for more in (-1, 0, 1)}:
         assert beside([part], at) == beside([whole], at)
-    for found, wanted in zip(
-        found_names([part], "")["kinds"], found_names([whole], "")["kinds"], strict=True
-    ):
-        assert {**found, "dropped": []} == wanted
-        assert set(found["dropped"]) <= set(wanted["names"])
+    for found, wanted in zip(found_names([part], "").kinds, found_names([whole], "").kinds, strict=True):
+        assert structs.replace(found, dropped=[]) == wanted
+        assert set(found.dropped) <= set(wanted.names)
 
 
 @given(st.randoms(use_true_random=True), st.integers(0, 2_000))

@@ -1,24 +1,41 @@
 """Search over all that there ever was: topics, brokers, addresses, clusters, zones, peers, name servers."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+
+from msgspec import Struct
 
 from namekeeper.history.forgotten import SearchKind, peer_host
 from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, LiveKey
 
-__all__ = ["found_names"]
+__all__ = ["FoundNames", "NamesOfKind", "found_names"]
 
 NAMES_LIMIT = 20
 """Most names of each kind in an answer."""
 
 
-def found_names(histories: Sequence[History], text: str) -> dict[str, Any]:
-    """Names that contain a text, ignoring case; those that begin with it come first.
+class NamesOfKind(Struct, frozen=True):
+    """The names of one kind that were found."""
 
-    The names in `dropped` are only in changes that the histories have dropped. `known_from` is the time from
-    which on every name is known, wall ms; None: from the first one on.
-    """
+    kind: str
+    """topic, broker, address, cluster, zone, peer or namesrv."""
+    total: int
+    names: Sequence[str]
+    """The first ones."""
+    dropped: Sequence[str]
+    """The names among these that are only in changes that the histories have dropped."""
+
+
+class FoundNames(Struct, frozen=True):
+    """The names that contain a text, in JSON."""
+
+    kinds: Sequence[NamesOfKind]
+    known_from: int | None
+    """Wall ms from which on every name is known; null: from the first one on."""
+
+
+def found_names(histories: Sequence[History], text: str) -> FoundNames:
+    """Names that contain a text, ignoring case; those that begin with it come first."""
     wanted = text.casefold()
     found = []
     for kind in SearchKind:
@@ -27,21 +44,16 @@ def found_names(histories: Sequence[History], text: str) -> dict[str, Any]:
         found.append(_hits(kind, wanted, shown, dropped))
     found.append(_hits("namesrv", wanted, {each.namesrv for each in histories}, set()))
     known_from = [each.forgotten.names_from for each in histories if each.forgotten.names_from is not None]
-    return {"kinds": found, "known_from": max(known_from, default=None)}
+    return FoundNames(found, max(known_from, default=None))
 
 
-def _hits(kind: str, wanted: str, shown: set[str], dropped: set[str]) -> dict[str, Any]:
+def _hits(kind: str, wanted: str, shown: set[str], dropped: set[str]) -> NamesOfKind:
     hits = sorted(
         (name for names in (shown, dropped) for name in names if wanted in name.casefold()),
         key=lambda name: (not name.casefold().startswith(wanted), name),
     )
     names = hits[:NAMES_LIMIT]
-    return {
-        "kind": kind,
-        "total": len(hits),
-        "names": names,
-        "dropped": [name for name in names if name in dropped],
-    }
+    return NamesOfKind(kind, len(hits), names, [name for name in names if name in dropped])
 
 
 def _names_of(history: History, kind: SearchKind) -> Iterable[str]:
