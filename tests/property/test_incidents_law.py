@@ -26,8 +26,8 @@ KINDS = {
 }  # fmt: skip
 
 
-EXPECTED = {"planned", "deviation", "deviations"}
-"""What the file of an expected state adds: it is in no warehouse."""
+LIVE_ONLY = {"planned", "planned_topics", "topic_names", "deviation", "deviations", "drift"}
+"""What the file of an expected state, its windows and drift add: it is in no warehouse."""
 
 
 def live(records: Sequence[Record]) -> list[History]:
@@ -52,7 +52,7 @@ def of_gold(records: Sequence[Record]) -> list[Mapping[str, Any]]:
 
 def rows_of(found: Sequence[FoundIncident]) -> list[Mapping[str, Any]]:
     return [
-        {name: value for name, value in structs.asdict(each).items() if name not in EXPECTED}
+        {name: value for name, value in structs.asdict(each).items() if name not in LIVE_ONLY}
         for each in found
     ]
 

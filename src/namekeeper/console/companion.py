@@ -19,6 +19,7 @@ from namekeeper.common.counts import shown_list
 from namekeeper.console.histories import Histories
 from namekeeper.console.incident_watch import IncidentWatch
 from namekeeper.console.journal_folders import JournalFolders
+from namekeeper.console.present_incidents import computed_drift
 from namekeeper.console.reading import HistoriesReader
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
@@ -95,6 +96,7 @@ class Companion:
         self._histories, self._folders = histories, folders
         self._reasons, self._collect, self._announce = reasons, collect, announce
         self._page = page
+        self._drift = computed_drift(histories, SystemClock()) if views is None else views.drift_of_now
         self._server: ConsoleServer | None = None
         if page is not None and views is not None:
             self._server = ConsoleServer(
@@ -141,7 +143,8 @@ class Companion:
                 service = await opened.enter_async_context(self._messages.service)
                 expected = self._messages.expected
                 reread = partial(self._reread, is_whole=expected is not None)
-                watch = IncidentWatch(self._reader, reread, SystemClock(), service.see, expected)
+                drift = self._drift.value
+                watch = IncidentWatch(self._reader, reread, SystemClock(), service.see, drift, expected)
                 parts.append(watch.run)
             await asyncio.gather(*map(_going_on, parts), asyncio.Event().wait())
 

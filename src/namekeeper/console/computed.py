@@ -31,27 +31,20 @@ class Computed(Generic[T]):
     Args:
         compute: makes it; callers of `value` hold the lock of the histories.
         clock: tells the present.
-        revision: while it gives the same number, the value stays the same; None: it follows the time.
     """
 
-    def __init__(
-        self, compute: Callable[[], T], clock: Clock, revision: Callable[[], int] | None = None
-    ) -> None:
-        self._compute, self._clock, self._revision = compute, clock, revision
+    def __init__(self, compute: Callable[[], T], clock: Clock) -> None:
+        self._compute, self._clock = compute, clock
         self._computing = threading.Lock()
-        self._found: tuple[T, int | None] | None = None
-        """The value and its revision."""
+        self._found: tuple[T] | None = None
+        """The value."""
         self._until_ms = 0
         """The end of the time in which it is cached, monotonic ms."""
 
     @property
     def is_due(self) -> bool:
         """Whether the next call of `value` computes it, unless another thread does so now."""
-        found = self._found
-        if found is None:
-            return True
-        has_changed = self._revision is None or self._revision() != found[1]
-        return has_changed and self._clock.now().mono_ms >= self._until_ms
+        return self._found is None or self._clock.now().mono_ms >= self._until_ms
 
     def value(self) -> T:
         """The value; while another thread computes it, the last one. Thread-safe."""
@@ -59,19 +52,18 @@ class Computed(Generic[T]):
         if self.is_due and self._computing.acquire(blocking=found is None):
             try:
                 if self.is_due:  # it was not computed while this thread waited
-                    self._found = self._computed()
+                    self._found = (self._computed(),)
             finally:
                 self._computing.release()
         found = self._found
         assert found is not None
         return found[0]
 
-    def _computed(self) -> tuple[T, int | None]:
+    def _computed(self) -> T:
         began_ms = self._clock.now().mono_ms
-        revision = None if self._revision is None else self._revision()
         value = self._compute()
         self._until_ms = cached_until(began_ms, self._clock.now().mono_ms)
-        return value, revision
+        return value
 
 
 class LastOf(Generic[K, T]):

@@ -15,6 +15,7 @@ from namekeeper.console.computed import cached_until
 from namekeeper.console.present_incidents import present_incidents
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.daemon_threads import DaemonThreads
+from namekeeper.drift.incidents import PresentDrift, drift_amend
 from namekeeper.errors import NamekeeperError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.notifications.incident_facts import SeenIncident
@@ -43,6 +44,7 @@ class IncidentWatch:
         reread: reads journals again for what was dropped; None: they can't be.
         clock: gives the present time.
         on_incidents: gets them, only after each history was read completely once.
+        drift: gives what the name servers disagree about now; it is called with the lock of the histories.
         expected: what must be there, and what is planned; `reread` then gives every row. None: nothing is.
     """
 
@@ -52,11 +54,12 @@ class IncidentWatch:
         reread: Reread | None,
         clock: Clock,
         on_incidents: Notified,
+        drift: Callable[[], PresentDrift],
         expected: ExpectedFile | None = None,
     ) -> None:
         self._reader, self._histories = reader, reader.histories
         self._reread, self._clock, self._on_incidents = reread, clock, on_incidents
-        self._expected = expected
+        self._drift, self._expected = drift, expected
         self._finders = DaemonThreads("incidents", 1)
         self._looked_ms = self._reread_at = self._look_at = 0
         """Monotonic ms: of the last look; before which nothing is read again; before which nobody looks."""
@@ -93,7 +96,7 @@ class IncidentWatch:
         """The incidents by the followed histories."""
         with self._histories.lock.to_look():
             followed = self._histories.followed
-            by_cluster, up_to = present_incidents(followed, self._expected)
+            by_cluster, up_to = present_incidents(followed, self._drift(), self._expected)
             dropped = max((each.history.dropped_until or -1 for each in followed), default=-1)
         found = [SeenIncident(each, namesrvs) for namesrvs, some in by_cluster for each in some]
         # The first rows of a history that begins later look like a start of their name server.
@@ -110,6 +113,7 @@ class IncidentWatch:
             return None
         histories = [each.history for each in every]
         by_cluster = incidents_by_cluster(histories, every[0].incident_topics, ends)
+        by_cluster = drift_amend(every, since)(by_cluster, histories, ends)
         if self._expected is not None:
             by_cluster = self._expected.applied(by_cluster, histories, ends)
         found = [SeenIncident(each, namesrvs) for namesrvs, some in by_cluster for each in some]

@@ -14,13 +14,13 @@ from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough
-from namekeeper.console.computed import Computed, LastOf
+from namekeeper.console.computed import LastOf
 from namekeeper.console.difference import difference
 from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.histories import EarlierQuery, Histories
 from namekeeper.console.instants import HeldCache, RowsHeld, end_of, held_by_each
 from namekeeper.console.journal_views import JournalViews
-from namekeeper.console.present_incidents import PresentIncidents
+from namekeeper.console.present_incidents import PresentIncidents, computed_drift
 from namekeeper.console.query import Query, change_query, instant_in, name_in, number_in, table_query
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import ROWS_LIMIT, broker_rows, namesrv_rows, topic_rows, troubles
@@ -69,9 +69,10 @@ class ConsoleViews:
         self._clock = clock
         self.journals = JournalViews(histories, open_source, clock)
         self._who_knows = who_knows
-        self._incidents = PresentIncidents(histories, clock, expected)
+        self.drift_of_now = computed_drift(histories, clock)
+        """The drift of the present, for all parts of the process."""
+        self._incidents = PresentIncidents(histories, clock, self.drift_of_now.value, expected)
         self._held_cache = HeldCache()
-        self._drift = Computed(lambda: find_drift(self._histories.shown), clock)
         self._past_drift = LastOf[tuple[int, int], DriftReport]()
         """By the revision and the instant."""
 
@@ -138,7 +139,7 @@ class ConsoleViews:
 
     def present_drift(self) -> DriftReport:
         """The present drift, which is found again after a while."""
-        return self._drift.value()
+        return self.drift_of_now.value().report
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
@@ -248,8 +249,12 @@ class ConsoleViews:
         if view not in {"drift", "troubles", "metrics"}:
             return view in {"incidents", "incident"} and self._incidents.is_due
         at = self._instant(query, "at")
-        drift = self._drift.is_due if at is None else not self._past_drift.has((self._histories.revision, at))
-        return drift or (view == "metrics" and self._incidents.is_due)
+        is_drift_due = (
+            self.drift_of_now.is_due
+            if at is None
+            else not self._past_drift.has((self._histories.revision, at))
+        )
+        return is_drift_due or (view == "metrics" and self._incidents.is_due)
 
     def earlier(self, view: str, query: Query) -> EarlierQuery:
         """The changes and rows that a view needs of the time before the shown histories.

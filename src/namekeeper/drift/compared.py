@@ -1,6 +1,6 @@
 """Which name servers are compared at an instant, with which others, and why some are not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -46,10 +46,19 @@ def last_common_instant(histories: Sequence[History]) -> int:
     return min((end for end in ends if last - end <= TOGETHER_END_MS), default=0)
 
 
-def compared(histories: Sequence[History], at: int | None) -> Compared:
-    """Group name servers by cluster, as they were at an instant (wall ms); None is the last common one."""
+def compared(
+    histories: Sequence[History], at: int | None, topic_rows: Mapping[str, tuple[int, int]] | None = None
+) -> Compared:
+    """Group name servers by cluster, as they were at an instant (wall ms); None is the last common one.
+
+    Args:
+        histories: of all name servers.
+        at: the instant, wall ms.
+        topic_rows: name server -> see `Witness`; None: the histories have every row.
+    """
     instant = last_common_instant(histories) if at is None else at
-    witnesses = {each.namesrv: Witness(each, instant) for each in histories}
+    rows = topic_rows or {}
+    witnesses = {each.namesrv: Witness(each, instant, rows.get(each.namesrv)) for each in histories}
     addrs = {name: set(each.recent_addrs()) for name, each in witnesses.items()}
     clusters = namesrv_clusters(addrs, {each.namesrv: each.cluster_label for each in histories})
     groups = sorted({tuple(sorted(members)) for members in clusters.values()})

@@ -6,15 +6,23 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.times import iso_text
-from namekeeper.drift.compared import TOGETHER_END_MS, compared, why_not
+from namekeeper.drift.compared import TOGETHER_END_MS, Compared, compared, why_not
 from namekeeper.drift.disagreement import Found, disagreements
-from namekeeper.drift.verdict import Detail, DriftKind, DriftVerdict, verdicts, worst_first
+from namekeeper.drift.verdict import Detail, DriftKind, DriftVerdict, VerdictFacts, verdicts, worst_first
 from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
-__all__ = ["ComparedNamesrv", "Differing", "DriftReport", "DriftValue", "find_drift", "report_values"]
+__all__ = [
+    "ComparedNamesrv",
+    "Differing",
+    "DriftReport",
+    "DriftValue",
+    "drift_report",
+    "find_drift",
+    "report_values",
+]
 
 
 class ComparedNamesrv(Struct, frozen=True):
@@ -85,7 +93,7 @@ class DetailValue(Detail, frozen=True, kw_only=True):
     at_iso: str | UnsetType = UNSET
 
 
-class VerdictValue(DriftVerdict, frozen=True, kw_only=True):
+class VerdictValue(VerdictFacts, frozen=True, kw_only=True):
     """A verdict, in JSON."""
 
     details: Sequence[DetailValue] = ()
@@ -114,7 +122,11 @@ def find_drift(histories: Sequence[History], at: int | None = None) -> DriftRepo
         histories: of name servers, about every name.
         at: the instant, wall ms; None is the last one that is known of all whose records end together.
     """
-    groups = compared(histories, at)
+    return drift_report(compared(histories, at))
+
+
+def drift_report(groups: Compared) -> DriftReport:
+    """Find what the name servers of each cluster disagree about at an instant."""
     found: list[DriftVerdict] = []
     unsettled = 0
     differing = Differing()
@@ -154,6 +166,7 @@ def _verdict_value(verdict: DriftVerdict) -> VerdictValue:
         for each in verdict.details
     ]
     members = {**structs.asdict(verdict), "details": details}
+    del members["text"]
     return VerdictValue(**members, since_iso=iso_text(verdict.since))
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from namekeeper.answers.incidents.drift_fact import NamedText, named
 from namekeeper.answers.phrases import caused_by
 from namekeeper.common.counts import shown_count
 from namekeeper.common.expected import TOGETHER_MS
@@ -30,7 +31,7 @@ from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
-__all__ = ["NAMES_LIMIT", "Detail", "DriftKind", "DriftVerdict", "verdicts", "worst_first"]
+__all__ = ["NAMES_LIMIT", "Detail", "DriftKind", "DriftVerdict", "VerdictFacts", "verdicts", "worst_first"]
 
 NAMES_LIMIT = 20
 """Most names of brokers and topics in a verdict; the others are counted."""
@@ -69,11 +70,12 @@ class Detail(Struct, frozen=True):
     window_ms: int = 0
 
 
-class DriftVerdict(Struct, frozen=True, kw_only=True):
-    """A disagreement, or several of one cause."""
+class VerdictFacts(Struct, frozen=True, kw_only=True):
+    """The facts of a disagreement, or of several of one cause."""
 
     kind: DriftKind
     summary: str
+    """The text with exact names."""
     since: int
     """Wall ms."""
     since_window_ms: int = 0
@@ -91,6 +93,12 @@ class DriftVerdict(Struct, frozen=True, kw_only=True):
     broker_count: int = 0
     topic_count: int = 0
     details: Sequence[Detail] = ()
+
+
+class DriftVerdict(VerdictFacts, frozen=True, kw_only=True):
+    """A verdict, also as a text in which names can be told from words."""
+
+    text: NamedText
 
 
 def verdicts(found: Found, witnesses: Sequence[Witness], at: int) -> list[DriftVerdict]:
@@ -150,21 +158,24 @@ def _of_name_server(
     if event is None:
         return None, ()
     if last is not None:
-        kind, text = DriftKind.NO_BROKERS, f"{name} answers but its brokers left: it has none of {total}"
+        kind = DriftKind.NO_BROKERS
+        text = named(f"{{}} answers but its brokers left: it has none of {total}", name)
         details = [Detail(name, f"the last one: {_end_text(last)}", last.at, last.window_ms)]
     elif not witness.brokers:
         since = f"since its {_start_word(witness, event)}"
-        kind, text = DriftKind.NO_BROKERS, f"{name} answers but has no broker {since}: none of {total}"
+        kind = DriftKind.NO_BROKERS
+        text = named(f"{{}} answers but has no broker {since}: none of {total}", name)
     else:
         brokers = [each for each in brokers if _is_missing_since_start(witness, each, event, witnesses)]
         if not brokers:
             return None, ()
-        has = f"{len(witness.brokers)} of {total} brokers (missing: {_some(map(_label, brokers))})"
         since = f"since its {_start_word(witness, event)}"
-        kind, text = DriftKind.PARTIAL_LIST, f"{name} has a partial list {since}: {has}"
+        has = f"{{}} has a partial list {since}: {len(witness.brokers)} of {total} brokers (missing: {{}})"
+        kind, text = DriftKind.PARTIAL_LIST, named(has, name, _some(map(_label, brokers)))
     verdict = DriftVerdict(
         kind=kind,
-        summary=text,
+        summary=str(text),
+        text=text,
         since=event.at,
         since_window_ms=event.window_ms,
         name_servers=sorted({other for each in missing for other in each.views}),
@@ -223,16 +234,18 @@ def _missing_brokers(
     first = group[0]
     brokers = sorted(each.subject.broker for each in group)
     compared = sorted((*first.held_by, *missing_at))  # without those that have a verdict of their own
-    share = f"{len(first.held_by)} of {len(compared)} name servers (missing: {', '.join(missing_at)})"
+    of_all = f"{len(first.held_by)} of {len(compared)} name servers"
+    share = named(f"{of_all} (missing: {{}})", _listed(missing_at))
     if len(brokers) == 1:
-        summary = f"{_label(brokers[0])} ({brokers[0].addr}) registers with {share}"
+        text = named("{} ({}) registers with {}", _label(brokers[0]), brokers[0].addr, share)
     else:
-        names = _some(map(_label, brokers))
-        summary = f"{shown_count(len(brokers), 'broker')} register with {share}: {names}"
+        count = shown_count(len(brokers), "broker")
+        text = named(f"{count} register with {{}}: {{}}", share, _some(map(_label, brokers)))
     names_of = sorted({each.broker_name for each in brokers})
     return DriftVerdict(
         kind=DriftKind.BROKER_MISSING,
-        summary=summary,
+        summary=str(text),
+        text=text,
         **_times(group),
         name_servers=compared,
         missing_at=missing_at,
@@ -301,19 +314,25 @@ def _topics_verdict(
     first, broker = group[0], group[0].subject.broker_name
     topics = sorted(each.subject.topic for each in group)
     is_one = len(topics) == 1
-    what = f"topic {topics[0]}" if is_one else f"{shown_count(len(topics), 'topic')} ({_some(topics)})"
+    what = (
+        named("topic {}", topics[0])
+        if is_one
+        else named(f"{shown_count(len(topics), 'topic')} ({{}})", _some(topics))
+    )
     if kind is DriftKind.TOPIC_MISSING:
-        lacking = f"{'is' if is_one else 'are'} missing on {broker} at {', '.join(first.missing_at)}"
         others = replace(first, views={name: row for name, row in first.views.items() if row is not None})
-        where = _views_text(others, _queues_text) if is_one else f"there at {', '.join(first.held_by)}"
-        summary = f"{what} {lacking}; {where}"
+        where = _views_text(others, _queues_text) if is_one else named("there at {}", _listed(first.held_by))
+        lacking = f"{{}} {'is' if is_one else 'are'} missing on {{}} at {{}}; {{}}"
+        text = named(lacking, what, broker, _listed(first.missing_at), where)
     elif kind is DriftKind.PERMISSION_DIFFERS:
-        summary = f"permission of {what} differs on {broker}: {_views_text(first, _perm_text)}"
+        views = _views_text(first, _perm_text)
+        text = named("permission of {} differs on {}: {}", what, broker, views)
     else:
-        summary = f"queues of {what} differ on {broker}: {_views_text(first, _queues_text)}"
+        text = named("queues of {} differ on {}: {}", what, broker, _views_text(first, _queues_text))
     return DriftVerdict(
         kind=kind,
-        summary=summary,
+        summary=str(text),
+        text=text,
         **_times(group),
         name_servers=sorted(first.views),
         missing_at=first.missing_at,
@@ -325,18 +344,18 @@ def _topics_verdict(
     )
 
 
-def _queues_text(seen: Seen) -> str:
+def _queues_text(seen: Seen) -> NamedText:
     if seen is None:
-        return "none"
+        return named("none")
     read, write, perm, flag = seen
     assert isinstance(perm, int)
-    return f"{read}/{write} {format_perm(perm)}{f' flag {flag}' if flag else ''}"
+    return named(f"{read}/{write} {format_perm(perm)}{f' flag {flag}' if flag else ''}")
 
 
-def _perm_text(seen: Seen) -> str:
+def _perm_text(seen: Seen) -> NamedText:
     perm = (seen or (0, 0, 0, 0))[2]
     assert isinstance(perm, int)
-    return format_perm(perm)
+    return named(format_perm(perm))
 
 
 # The KV configuration.
@@ -345,10 +364,16 @@ def _perm_text(seen: Seen) -> str:
 def _kv_verdict(one: Disagreement[KvSubject], witnesses: Sequence[Witness], at: int) -> DriftVerdict:
     namespace, name = one.subject.namespace, one.subject.name
     is_order = namespace == ORDER_TOPIC_CONFIG
-    what = f"order configuration of topic {name}" if is_order else f"KV entry {name} of {namespace}"
+    what = (
+        named("order configuration of topic {}", name)
+        if is_order
+        else named("KV entry {} of {}", name, namespace)
+    )
+    text = named("{} differs: {}", what, _views_text(one, _value_text))
     return DriftVerdict(
         kind=DriftKind.ORDER_DIFFERS if is_order else DriftKind.KV_DIFFERS,
-        summary=f"{what} differs: {_views_text(one, _value_text)}",
+        summary=str(text),
+        text=text,
         **_times([one]),
         name_servers=sorted(one.views),
         missing_at=one.missing_at,
@@ -358,11 +383,11 @@ def _kv_verdict(one: Disagreement[KvSubject], witnesses: Sequence[Witness], at: 
     )
 
 
-def _value_text(seen: Seen) -> str:
+def _value_text(seen: Seen) -> NamedText:
     if seen is None:
-        return "none"
+        return named("none")
     text = str(seen[0])
-    return f"'{text if len(text) <= _VALUE_LENGTH else text[:_VALUE_LENGTH] + '…'}'"
+    return named("'{}'", text if len(text) <= _VALUE_LENGTH else f"{text[:_VALUE_LENGTH]}…")
 
 
 # All of them.
@@ -389,12 +414,12 @@ def _times(group: Sequence[Disagreement[S]]) -> dict[str, Any]:
     }
 
 
-def _views_text(one: Disagreement[Any], text_of: Callable[[Seen], str]) -> str:
+def _views_text(one: Disagreement[Any], text_of: Callable[[Seen], NamedText]) -> NamedText:
     """Name servers and what they have; those with the same stand together."""
-    by_text: dict[str, list[str]] = {}
+    by_text: dict[NamedText, list[str]] = {}
     for namesrv, seen in one.views.items():
         by_text.setdefault(text_of(seen), []).append(namesrv)
-    return "; ".join(f"{', '.join(names)} {text}" for text, names in by_text.items())
+    return _listed((named("{} {}", _listed(names), text) for text, names in by_text.items()), "; ")
 
 
 def _last_changes(one: Disagreement[Any], witnesses: Sequence[Witness], at: int) -> list[Detail]:
@@ -414,8 +439,13 @@ def _last_changes(one: Disagreement[Any], witnesses: Sequence[Witness], at: int)
     return found
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Iterable[str]) -> NamedText:
     """The first names, and how many more there are."""
     every = list(names)
     rest = len(every) - _NAMES_IN_TEXT
-    return ", ".join(every[:_NAMES_IN_TEXT]) + (f" and {rest:,} more" if rest > 0 else "")
+    return _listed(every[:_NAMES_IN_TEXT]) + named(f" and {rest:,} more" if rest > 0 else "")
+
+
+def _listed(texts: Iterable[str | NamedText], between: str = ", ") -> NamedText:
+    every = list(texts)
+    return named(between.join(["{}"] * len(every)), *every)

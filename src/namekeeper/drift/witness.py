@@ -55,10 +55,13 @@ class Witness:
     Args:
         history: of all its rows.
         at: the instant in question, wall ms.
+        topic_rows: number of topics and of their rows, if the history has only some of them; None: it has
+            all.
     """
 
-    def __init__(self, history: History, at: int) -> None:
+    def __init__(self, history: History, at: int, topic_rows: tuple[int, int] | None = None) -> None:
         self.history, self.at = history, at
+        self._topic_rows = topic_rows
         self.namesrv = history.namesrv
         end = history.knows_up_to or 0
         up = [each for each in history.periods() if each.state is PeriodState.UP]
@@ -249,15 +252,18 @@ class Witness:
     @cached_property
     def _usual_delays(self) -> Mapping[type[AnyKey], int]:
         rates = Rates()
-        rows = [key.topic for key, _ in self.history.rows(TopicKey, self.at)]
-        topics = len(set(rows))
-        sweep_us = topics * cost_us(AskRoute, len(rows) // topics) if topics else 0
+        topics, rows = self._topic_rows or self._counted()
+        sweep_us = topics * cost_us(AskRoute, rows // topics) if topics else 0
         sweep_ms = int(_SWEEPS * sweep_us / (rates.budget * _SHARE_OF_SWEEP * 1_000))
         return {
             LiveKey: rates.answer_ms + rates.members_ms,
             TopicKey: rates.answer_ms + max(rates.queues_ms, sweep_ms),
             KvKey: rates.answer_ms + rates.kv_ms,
         }
+
+    def _counted(self) -> tuple[int, int]:
+        rows = [key.topic for key, _ in self.history.rows(TopicKey, self.at)]
+        return len(set(rows)), len(rows)
 
     @cached_property
     def _longest_windows(self) -> Mapping[type[AnyKey], int]:

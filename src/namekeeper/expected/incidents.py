@@ -17,7 +17,7 @@ from namekeeper.expected.maintenance import (
     MaintenanceWindow,
     log_beside,
     planned_deviation,
-    planned_incident,
+    with_plan,
 )
 from namekeeper.expected.state import ExpectedState
 from namekeeper.expected.state_file import read_expected
@@ -119,17 +119,8 @@ def with_deviations(
         members = next((names for names, _ in by_cluster if each.name_servers[0] in names), ())
         planned = planned_deviation(each, windows, now)
         of_members[members].append(structs.replace(each, planned=planned))
-    return [
-        (members, [*_marked(some, windows, now), *_incidents_of(of_members[members], some)])
-        for members, some in by_cluster
-    ]
-
-
-def _marked(
-    incidents: Iterable[FoundIncident], windows: Sequence[MaintenanceWindow], now: int
-) -> Iterator[FoundIncident]:
-    for each in incidents:
-        yield structs.replace(each, planned=planned_incident(each, windows, now))
+    marked = [(members, [with_plan(each, windows, now) for each in some]) for members, some in by_cluster]
+    return [(members, [*some, *_incidents_of(of_members[members], some)]) for members, some in marked]
 
 
 def _incidents_of(found: Iterable[Deviation], others: Sequence[FoundIncident]) -> Iterator[FoundIncident]:
@@ -172,13 +163,33 @@ def _is_explained(one: Deviation, others: Iterable[FoundIncident]) -> bool:
     kinds = _AWAY if one.kind in _LACKING else frozenset()
     if one.kind is DeviationKind.PERMISSION_CHANGED and one.cause == Cause.WIPE_WRITE_PERM:
         kinds = _WIPED
-    return any(
+    return _is_drift(one, others) or any(
         each.kind in kinds
         and each.cluster == one.cluster
         and set(one.brokers) <= set(each.broker_names)
         and each.from_ts - LATE_MS <= one.since
-        and (
-            each.is_open or (each.to_ts is not None and one.to is not None and one.to <= each.to_ts + LATE_MS)
-        )
+        and _lasts_as_long(each, one)
         for each in others
     )
+
+
+def _is_drift(one: Deviation, others: Iterable[FoundIncident]) -> bool:
+    """Whether the name servers that deviate disagree with the others about just that."""
+    return any(
+        each.kind is IncidentKind.DRIFT
+        and set(one.name_servers) <= set(each.name_servers)
+        and set(one.brokers) <= set(each.broker_names)
+        and (
+            one.kind in _LACKING
+            if one.topic is None
+            else any(one.topic in fact.topics for fact in each.drift)
+        )
+        and each.from_ts - LATE_MS <= one.since
+        and _lasts_as_long(each, one)
+        for each in others
+    )
+
+
+def _lasts_as_long(incident: FoundIncident, one: Deviation) -> bool:
+    end = incident.to_ts
+    return end is None or (one.to is not None and one.to <= end + LATE_MS)

@@ -29,7 +29,7 @@ __all__ = [
     "Scope",
     "log_beside",
     "planned_deviation",
-    "planned_incident",
+    "with_plan",
 ]
 
 EARLY_MS = 5_000
@@ -203,8 +203,8 @@ def planned_deviation(one: Deviation, windows: Sequence[MaintenanceWindow], now:
     return _covering(active, scope)
 
 
-def planned_incident(one: FoundIncident, windows: Sequence[MaintenanceWindow], now: int) -> str:
-    """The same of an incident. One with several topics is no part of the window of a topic.
+def with_plan(one: FoundIncident, windows: Sequence[MaintenanceWindow], now: int) -> FoundIncident:
+    """An incident, marked if it is planned; of one about topics that are planned in part, the other topics.
 
     Args:
         one: the incident.
@@ -212,14 +212,22 @@ def planned_incident(one: FoundIncident, windows: Sequence[MaintenanceWindow], n
         now: the last instant that is known, wall ms.
     """
     active = [each for each in windows if each.has(one.from_ts, now if one.to_ts is None else one.to_ts)]
-    is_topic = one.kind in {IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED}
+    is_drift = one.kind is IncidentKind.DRIFT
+    is_about_it = is_drift or one.kind is IncidentKind.NAME_SERVER_DOWN
     scope = Scope(
         brokers=tuple(one.broker_names),
-        topics=(one.subject,) if is_topic and one.topics == 1 else (),
+        topics=tuple(one.topic_names) if is_drift or len(one.topic_names) == one.topics else (),
         clusters=() if one.cluster is None else (one.cluster,),
-        name_servers=(one.subject,) if one.kind is IncidentKind.NAME_SERVER_DOWN else (),
+        name_servers=tuple(one.name_servers or [one.subject]) if is_about_it else (),
     )
-    return _covering(active, scope)
+    planned = _covering(active, scope)
+    if planned or is_drift or not scope.topics:
+        return structs.replace(one, planned=planned)
+    rest = [topic for topic in scope.topics if not _covering(active, Scope(topics=(topic,)))]
+    return structs.replace(
+        one, subject=rest[0], first_topic=rest[0], topics=len(rest), topic_names=rest,
+        planned_topics=one.topics - len(rest),
+    )  # fmt: skip
 
 
 def _covering(windows: Sequence[MaintenanceWindow], about: Scope) -> str:

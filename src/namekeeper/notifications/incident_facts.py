@@ -90,6 +90,7 @@ def facts_of(seen: SeenIncident) -> IncidentFacts:
         closed_by=None if exact.closed_by is None else plain(exact.closed_by),
         deviations=[with_names(each, plain) for each in exact.deviations[:1]]
         + exact.deviations[1:],  # of these only the number is shown
+        drift=[each.with_names(plain) for each in exact.drift[:1]] + exact.drift[1:],
     )
     return IncidentFacts(
         kind=exact.kind,

@@ -48,6 +48,7 @@ _SEVERITIES = {
     IncidentKind.TOPIC_UNWRITABLE: IncidentSeverity.CRITICAL,
     IncidentKind.TOPIC_DELETED: IncidentSeverity.WARNING,
     IncidentKind.NAME_SERVER_DOWN: IncidentSeverity.WARNING,
+    IncidentKind.DRIFT: IncidentSeverity.WARNING,
     IncidentKind.DEVIATION: IncidentSeverity.WARNING,
 }
 _TAKES_TOPICS = frozenset(IncidentKind) - {IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED}

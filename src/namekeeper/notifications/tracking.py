@@ -32,7 +32,7 @@ _FAMILY = {
     IncidentKind.BROKER_UNREGISTERED: IncidentKind.BROKER_AWAY,
 }
 """Kinds that an incident may change to while it is open."""
-_OF_CAUSE = frozenset({IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED})
+_OF_CAUSE = frozenset({IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETED, IncidentKind.DRIFT})
 
 Key = tuple[str, str, str]
 """Family of kinds, cluster name, and what else tells incidents of one time apart."""
@@ -227,5 +227,6 @@ def incident_id(facts: IncidentFacts, namesrvs: Iterable[str]) -> str:
     """An id that is the same wherever the same incident is seen first, so after the loss of an outbox."""
     key = _key(facts)
     is_asked = facts.kind is IncidentKind.BROKER_UNREGISTERED
-    text = "\0".join([*key, str(facts.from_ts), str(is_asked), min(namesrvs, default="")])
+    at = facts.name_servers if facts.kind is IncidentKind.DRIFT else ()
+    text = "\0".join([*key, str(facts.from_ts), str(is_asked), min(namesrvs, default=""), *at])
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

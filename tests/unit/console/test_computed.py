@@ -22,22 +22,7 @@ class Slow:
         return self.count
 
 
-def test_it_is_computed_again_after_a_while_if_the_revision_changed():
-    clock, slow, revision = Clock(0), Slow(), [1]
-    slow.may_end.set()
-    computed = Computed(slow, clock, lambda: revision[0])
-    assert [computed.value(), computed.value(), computed.is_due] == [1, 1, False]
-    clock.mono_ms += 5_000
-    assert (computed.value(), computed.is_due) == (1, False)
-    revision[0] += 1
-    assert (computed.is_due, computed.value()) == (True, 2)
-    revision[0] += 1
-    assert (computed.is_due, computed.value()) == (False, 2)
-    clock.mono_ms += 1_000
-    assert computed.value() == 3
-
-
-def test_without_a_revision_it_follows_the_time():
+def test_it_is_computed_again_after_a_while():
     clock, slow = Clock(0), Slow()
     slow.may_end.set()
     computed = Computed(slow, clock)

@@ -9,6 +9,7 @@ from namekeeper.answers.incidents.reading import IncidentJournals
 from namekeeper.console import incident_watch, reading
 from namekeeper.console.histories import Histories
 from namekeeper.console.incident_watch import IncidentWatch
+from namekeeper.console.present_incidents import computed_drift
 from namekeeper.console.reading import HistoriesReader
 from namekeeper.errors import ConfigError
 from namekeeper.expected.incidents import ExpectedFile
@@ -23,6 +24,7 @@ from namekeeper.notifications.tracking import Tracking
 from tests.support.journal.folder import write_journal
 from tests.support.system.waiting import eventually
 from tests.unit.answers.story import MINUTE, Story
+from tests.unit.drift.fleet import align_ends
 
 
 class World:
@@ -36,12 +38,14 @@ class World:
         self.tracking, self.looks, self.rereads = Tracking(), 0, 0
         self.problem = False
         self.expected: ExpectedFile | None = None
+        self.others: list[FoundJournal] = []
 
     def write(self) -> None:
         write_journal(self.folder, self.story.journal.lines())
 
     def histories(self) -> Histories:
-        return Histories([JournalSource([FoundJournal(str(self.folder))], self)], self.limit_bytes)
+        found = [FoundJournal(str(self.folder)), *self.others]
+        return Histories([JournalSource(found, self)], self.limit_bytes)
 
     def now(self) -> Now:
         self.mono_ms += 50_000
@@ -91,7 +95,8 @@ async def watched(world: World, steps) -> None:
         histories = await asyncio.to_thread(world.histories)
         reader = HistoriesReader(histories)
         reading_on = asyncio.create_task(reader.run())
-        watch = IncidentWatch(reader, world.reread, world, world.see, world.expected)
+        drift = computed_drift(histories, world).value
+        watch = IncidentWatch(reader, world.reread, world, world.see, drift, world.expected)
         watching = asyncio.create_task(watch.run())
         steps_done = asyncio.create_task(steps())
         await asyncio.wait((watching, steps_done), return_when=asyncio.FIRST_COMPLETED)
@@ -144,6 +149,40 @@ async def test_the_end_of_an_incident_whose_start_was_dropped_is_seen(tmp_path, 
 
     await watched(world, steps)
     assert world.rereads > 0
+
+
+async def test_name_servers_that_disagree_are_seen_until_they_agree(tmp_path, quick):
+    world = World(tmp_path)
+    other = Story("other_1")
+    other.registers("b0", "a0:1", ("T",))
+    other.registers("b1", "a1:1", ("U",))
+    folder = tmp_path / "other"
+    folder.mkdir()
+    world.others = [FoundJournal(str(folder))]
+    write_journal(folder, other.journal.lines())
+
+    async def both(ms: int) -> None:
+        align_ends([world.story, other], ms)
+        write_journal(folder, other.journal.lines())
+        await asyncio.to_thread(world.write)
+
+    async def steps():
+        await world.looks_again()
+        assert world.states == []
+        other.connection_breaks("a0:1")
+        await both(MINUTE)
+        await eventually(lambda: len(world.states) == 1)
+        ((what, is_open),) = world.states
+        assert what.startswith("b0 (a0:1) registers with 1 of 2 name servers (missing: other_1)")
+        assert is_open
+        other.registers("b0", "a0:1", ("T",))
+        back = other.now
+        await both(MINUTE)
+        await eventually(lambda: [is_open for _, is_open in world.states] == [False])
+        (tracked,) = world.tracking.incidents.values()
+        assert (tracked.facts.to_ts, tracked.facts.is_withdrawn) == (back, False)
+
+    await watched(world, steps)
 
 
 UNEXPECTED = "topic U on b0 is not expected: 4/4 RW-"

@@ -7,7 +7,11 @@ import pytest
 from namekeeper.answers.incidents.lost_topics import TopicFinder
 from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Followed, Histories
-from namekeeper.console.present_incidents import OPEN_LIMIT, PresentIncidents
+from namekeeper.console.present_incidents import OPEN_LIMIT, PresentIncidents, computed_drift
+from namekeeper.expected.incidents import ExpectedFile
+from namekeeper.expected.maintenance import MaintenanceLog, Scope, log_beside
+from namekeeper.expected.state import learn
+from namekeeper.expected.state_file import expected_text
 from namekeeper.history.sources.journal import JournalSource
 from namekeeper.notifications.incident_facts import SeenIncident
 from namekeeper.notifications.tracking import SeenIncidents, Tracking
@@ -18,6 +22,7 @@ from tests.unit.answers.incidents.test_reading import SECOND, broker
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import histories_of
 from tests.unit.console.test_histories import Clock
+from tests.unit.drift.fleet import align_ends
 
 
 @pytest.fixture
@@ -28,9 +33,13 @@ def found(tmp_path: Path):
         histories = Histories([JournalSource(journals_of(tmp_path, of_namesrvs(day.records())))])
         for each in histories.all:
             histories.read(each)
-        return PresentIncidents(histories, SystemClock()).value()
+        return present_of(histories, SystemClock()).value()
 
     return of_day
+
+
+def present_of(histories, clock, expected=None) -> PresentIncidents:
+    return PresentIncidents(histories, clock, computed_drift(histories, clock).value, expected)
 
 
 def shown(rows):
@@ -78,24 +87,22 @@ def test_a_topic_that_one_of_two_running_name_servers_has_is_there(tmp_path: Pat
         each.followed.history.extend(one.now + 60_000 + 20 * number)
         each.followed.incident_topics = TopicFinder()
         each.followed.incident_topics.held = {"T", "alone"} if number == 0 else {"T"}
-    value = PresentIncidents(histories, Clock(one.now + 60_000)).value()
-    assert (value["open"], value["recent"]) == ([], [])
+    value = present_of(histories, Clock(one.now + 60_000)).value()
+    assert ([each["kind"] for each in value["open"]], value["recent"]) == (["drift"], [])
     assert value["up_to"] == one.now + 60_000
 
 
-def test_it_is_found_again_after_a_while_if_something_changed():
+def test_it_is_found_again_after_a_while():
     story = Story("a_1")
     story.registers("b0", "a0:1", ("T",))
     story.later(60_000)
     histories, clock = histories_of(story), Clock(story.now)
-    present = PresentIncidents(histories, clock)
+    present = present_of(histories, clock)
     assert present.value()["open"] == []
     story.connection_breaks("a0:1")
     story.later(1_000)
     story.alive()
     histories.all[0].followed = Followed(story.history(), progress=(1, 1))
-    assert present.value()["open"] == []
-    histories.revision += 1
     assert present.value()["open"] == []
     clock.mono_ms += 1_000
     assert [row["what"] for row in present.value()["open"]] == ["b0 away"]
@@ -111,7 +118,7 @@ def test_one_incident_is_found_by_its_id_or_else_by_its_start():
     story.connection_breaks("a1:1")
     story.later(1_000)
     story.alive()
-    present = PresentIncidents(histories_of(story), Clock(story.now))
+    present = present_of(histories_of(story), Clock(story.now))
     rows = {row["what"]: row for row in present.value()["open"]}
     first, second = rows["b0 away"], rows["b1 away"]
     exact = present.one(first["id"], first["from_ts"])
@@ -125,8 +132,40 @@ def test_one_incident_is_found_by_its_id_or_else_by_its_start():
     assert tracking.incidents.keys() == {first["id"], second["id"]}
 
 
+def test_drift_and_open_maintenance_windows_are_shown_and_what_is_planned_comes_last(tmp_path: Path):
+    one, other = stories = Story("a_1"), Story("b_1")
+    for story in stories:
+        story.registers("b0", "a0:1", ("T",))
+        story.registers("b1", "a1:1", ("T",))
+        story.registers("b2", "a2:1", ("T",))
+        story.later(5 * MINUTE)
+    histories = histories_of(*stories)
+    file = tmp_path / "expected.toml"
+    file.write_text(expected_text(learn(histories.shown).state))
+    begin, end = one.now, one.now + 60 * MINUTE
+    log = MaintenanceLog(log_beside(str(file)))
+    window = log.start(Scope(brokers=("b1",)), begin, end, who="ann@host", why="disks", now=begin)
+    log.start(Scope(topics=("T",)), end, end + 1, who="ann@host", why="later", now=begin)
+    for story in stories:
+        story.connection_breaks("a1:1")
+    other.connection_breaks("a0:1")
+    align_ends(stories, 5 * MINUTE)
+    value = present_of(histories_of(*stories), Clock(one.now), ExpectedFile(str(file))).value()
+    drift, away = value["open"]
+    assert (drift["kind"], drift["what"], drift["planned"]) == (
+        "drift", "b0 (a0:1) registers with 1 of 2 name servers (missing: b_1)", "",
+    )  # fmt: skip
+    assert (away["what"], away["planned"]) == ("b1 away", window)
+    assert value["windows"] == [
+        {
+            "id": window, "begin": begin, "end": end, "who": "ann@host", "why": "disks",
+            "scope": {"brokers": ["b1"]}, "more": 0,
+        }
+    ]  # fmt: skip
+
+
 def test_of_nothing_nothing_is_wrong():
-    value = PresentIncidents(histories_of(), Clock(5)).value()
+    value = present_of(histories_of(), Clock(5)).value()
     assert (value["since"], value["open"], value["recent"]) == (None, [], [])
 
 
@@ -143,6 +182,6 @@ def test_a_name_server_that_is_not_known_any_more_hides_no_incident_of_the_other
         each.followed.is_running = True
         each.followed.is_current = each.namesrv == "a_1"
     histories.all[0].followed.history.extend(one.now + MINUTE)
-    value = PresentIncidents(histories, Clock(one.now + MINUTE)).value()
+    value = present_of(histories, Clock(one.now + MINUTE)).value()
     assert silent_since < value["up_to"] == one.now + MINUTE
     assert [each["what"] for each in value["open"]] == ["b0 away"]

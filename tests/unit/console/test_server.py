@@ -172,7 +172,10 @@ async def test_what_is_read_again_keeps_no_other_view_waiting(site, monkeypatch,
 async def test_incidents_and_drift_that_take_long_keep_no_other_view_waiting(site, monkeypatch, path):
     """Other requests, also of the same host, waited until all incidents were found."""
     may_end, begun = threading.Event(), []
-    where, name = (present_incidents, "_found_in") if "incidents" in path else (views_module, "find_drift")
+    where, name = {
+        "api/incidents": (present_incidents, "_found_in"),
+        "api/drift?at=1": (views_module, "find_drift"),
+    }.get(path, (present_incidents, "present_drift"))
     find = getattr(where, name)
 
     def find_slowly(*args: object) -> object:

@@ -9,6 +9,7 @@ from namekeeper.answers.render import route_values
 from namekeeper.answers.source import JournalAnswers
 from namekeeper.console.histories import Followed
 from namekeeper.console.views import ConsoleViews
+from namekeeper.drift.incidents import present_drift
 from namekeeper.drift.report import find_drift, report_values
 from namekeeper.errors import ConfigError
 from namekeeper.model.perm import Perm
@@ -94,9 +95,9 @@ def test_drift_that_takes_long_is_found_less_often(stories, monkeypatch):
 
     def find(histories):
         clock.mono_ms += 2_000
-        return find_drift(histories)
+        return present_drift(histories)
 
-    monkeypatch.setattr("namekeeper.console.views.find_drift", find)
+    monkeypatch.setattr("namekeeper.console.present_incidents.present_drift", find)
     before = views.present_drift()
     clock.mono_ms += 19_999
     assert views.present_drift() is before

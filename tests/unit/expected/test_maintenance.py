@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
+from namekeeper.answers.incidents.texts import what
 from namekeeper.errors import ConfigError
 from namekeeper.expected.maintenance import (
     EARLY_MS,
@@ -16,7 +18,7 @@ from namekeeper.expected.maintenance import (
     Scope,
     log_beside,
     planned_deviation,
-    planned_incident,
+    with_plan,
 )
 from namekeeper.files import SMALL_FILE_BYTES
 from tests.unit.expected.seeds import HOSTILE
@@ -68,7 +70,7 @@ def test_a_window_covers_a_deviation_whose_every_broker_or_name_server_it_names(
 def test_several_windows_together_cover_several_brokers():
     windows = [window("1", brokers=("broker-a",)), window("2", brokers=("broker-b",))]
     assert planned_deviation(deviation(), windows, END) == "1, 2"
-    assert planned_incident(incident(), windows, END) == "1, 2"
+    assert with_plan(incident(), windows, END).planned == "1, 2"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_several_windows_together_cover_several_brokers():
 def test_what_begins_and_ends_in_a_window_is_planned(since, to, now, is_planned):
     windows = [window(clusters=("c",))]
     assert bool(planned_deviation(deviation(since=since, to=to), windows, now)) is is_planned
-    assert bool(planned_incident(incident(from_ts=since, to_ts=to), windows, now)) is is_planned
+    assert bool(with_plan(incident(from_ts=since, to_ts=to), windows, now).planned) is is_planned
 
 
 @pytest.mark.parametrize(
@@ -95,8 +97,6 @@ def test_what_begins_and_ends_in_a_window_is_planned(since, to, now, is_planned)
         ({}, {"brokers": ("broker-a", "broker-b")}, True),
         ({}, {"clusters": ("c",)}, True),
         ({}, {"topics": ("orders",)}, False),
-        ({"kind": IncidentKind.TOPIC_DELETED, "subject": "orders", "topics": 1}, {"topics": ("orders",)}, True),
-        ({"kind": IncidentKind.TOPIC_DELETED, "subject": "orders", "topics": 2}, {"topics": ("orders",)}, False),
         (
             {"kind": IncidentKind.NAME_SERVER_DOWN, "subject": "ns-1", "cluster": None, "broker_names": []},
             {"name_servers": ("ns-1",)}, True,
@@ -104,7 +104,48 @@ def test_what_begins_and_ends_in_a_window_is_planned(since, to, now, is_planned)
     ],
 )  # fmt: skip
 def test_a_window_covers_an_incident_that_is_about_nothing_else(more, scope, is_planned):
-    assert bool(planned_incident(incident(**more), [window(**scope)], END)) is is_planned
+    assert bool(with_plan(incident(**more), [window(**scope)], END).planned) is is_planned
+
+
+def deleted(*topics: str, **more) -> FoundIncident:
+    return incident(
+        kind=IncidentKind.TOPIC_DELETED, subject=topics[0], first_topic=topics[0], topics=len(topics),
+        topic_names=[*topics], **more,
+    )  # fmt: skip
+
+
+def test_windows_of_all_topics_cover_an_incident_of_several():
+    windows = [window("1", topics=("orders", "mail")), window("2", topics=("payments",))]
+    assert with_plan(deleted("mail", "orders", "payments"), windows, END).planned == "1, 2"
+
+
+def test_an_incident_of_which_some_topics_are_planned_shows_the_others():
+    one = with_plan(deleted("mail", "orders", "payments"), [window(topics=("mail",))], END)
+    assert (one.planned, one.subject, one.topics, one.planned_topics) == ("", "orders", 2, 1)
+    assert what(one) == "orders and 1 more (and 1 planned) deleted, and clients ask for it"
+
+
+def test_an_incident_whose_topics_are_not_all_known_is_not_covered_by_some():
+    many = structs.replace(deleted("mail", "orders"), topics=200)
+    one = with_plan(many, [window(topics=("mail", "orders"))], END)
+    assert (one.planned, one.topics) == ("", 200)
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_planned"),
+    [
+        ({"name_servers": ("ns-3",)}, True),
+        ({"name_servers": ("ns-1",)}, False),
+        ({"brokers": ("broker-a", "broker-b")}, True),
+        ({"brokers": ("broker-b",)}, False),
+        ({"topics": ("orders",)}, True),
+        ({"topics": ("mail",)}, False),
+    ],
+)
+def test_a_window_covers_drift_at_its_name_servers_brokers_or_topics(scope, is_planned):
+    drift = incident(kind=IncidentKind.DRIFT, topics=0, topic_names=["orders"], name_servers=["ns-3"])
+    assert bool(with_plan(drift, [window(**scope)], END).planned) is is_planned
+    assert with_plan(drift, [window(**scope)], END).topic_names == ["orders"]
 
 
 @pytest.fixture

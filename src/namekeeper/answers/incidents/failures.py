@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class IncidentKind(StrEnum):
-    """The values of column `kind`, but drift; a deviation is from an expected state, which gold lacks."""
+    """The values of column `kind`; gold lacks deviations, and has other rules for drift."""
 
     BROKER_AWAY = "broker_away"
     MASS_DISCONNECT = "mass_disconnect"
@@ -33,6 +33,7 @@ class IncidentKind(StrEnum):
     TOPIC_UNWRITABLE = "topic_unwritable"
     TOPIC_DELETED = "topic_deleted"
     NAME_SERVER_DOWN = "name_server_down"
+    DRIFT = "drift"
     DEVIATION = "deviation"
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from namekeeper.answers.incidents.causes import ExplainedOutage, explained_outages
 from namekeeper.answers.incidents.deletions import Deletion, asked_deletions
 from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
+from namekeeper.answers.incidents.drift_fact import DriftFact
 from namekeeper.answers.incidents.facts import NamesrvFacts, TopicPeriod, facts_of
 from namekeeper.answers.incidents.failures import IncidentId, IncidentKind, IncidentPart, failures, islands
 from namekeeper.answers.incidents.states import broker_outages, topic_outages
@@ -28,6 +29,8 @@ from namekeeper.journal.contract.activity import UnknownTopicMinute
 __all__ = ["FoundIncident", "in_order", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
 
 _MINUTE_MS = 60_000
+TOPIC_NAMES = 100
+"""Most topics of an incident whose names are kept, because each may be in a maintenance window."""
 
 
 class FoundIncident(Struct, kw_only=True):
@@ -67,6 +70,12 @@ class FoundIncident(Struct, kw_only=True):
     """How something deviates from the expected state; None: it is another kind of incident."""
     deviations: list[Deviation] = []
     """All deviations of the incident, in order of time."""
+    topic_names: list[str] = []
+    """The first 100 topics of an incident about topics, sorted; empty: it is of another kind."""
+    planned_topics: int = 0
+    """How many further topics are planned, and are not counted in `topics`."""
+    drift: list[DriftFact] = []
+    """For kind `drift`: the verdicts on what name servers disagree about, in order of time."""
 
     @property
     def is_open(self) -> bool:
@@ -276,6 +285,7 @@ def _of_topics(
                 broker_names=_sorted(each.broker_name for each in some),
                 topics=0,
                 first_topic=None,
+                topic_names=_sorted(each.outage.topic for each in some)[:TOPIC_NAMES],
                 name_servers=_sorted(name for each in some for name in _changed_at(each, rows)),
                 from_window_ms=_window(since, ((each.outage.since, each.window_ms) for each in some)),
             ),
@@ -330,6 +340,7 @@ def _of_deletions(deletions: Iterable[Deletion], costs: _Costs) -> _Found:
                 broker_names=broker_names,
                 topics=len(topics),
                 first_topic=min(topics),
+                topic_names=sorted(topics)[:TOPIC_NAMES],
                 name_servers=sorted({namesrv for each in some for _, namesrv in each.rows}),
                 is_forgotten=any(each.is_forgotten for each in some),
                 from_window_ms=_window(since, ((each.since, each.window_ms) for each in some)),

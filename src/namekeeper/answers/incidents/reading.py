@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from namekeeper.answers.incidents.differing import TopicRowsSeen, differing_topics
 from namekeeper.answers.incidents.lost_topics import KeptRecords, TopicFinder, topics_of_incidents
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.common.expected import MEMORY_MS
@@ -23,7 +24,7 @@ __all__ = ["IncidentJournals", "NamesrvRead"]
 
 _NO_FACT = NO_ROWS - {"unknown_topic_minute"}
 """Kinds of records that are no row, nor about a lookup in vain."""
-_NO_PART = _NO_FACT | {"config", "filter_servers", "kv", "topic_mapping"}
+_NO_PART = _NO_FACT | {"config", "filter_servers", "topic_mapping"}
 """Kinds of records that no incident is made of."""
 _NO_TOPICS = _NO_PART | {"topic_queues"}
 _BEFORE_MS = max(MEMORY_MS, SHARED_MS)
@@ -43,6 +44,8 @@ class NamesrvRead(Struct):
     """The last instant that counts, wall ms: of all name servers that run the same one."""
     incident_topics: set[str]
     """The topics that incidents may be about, of all name servers."""
+    topic_rows: tuple[int, int]
+    """How many topics there are, and rows of them on broker names."""
 
 
 class _FoundTopics(Struct):
@@ -52,6 +55,7 @@ class _FoundTopics(Struct):
     begin: int
     """Index of the segment from which on it was read."""
     topics: TopicFinder
+    rows: TopicRowsSeen
     until: int | None
     """The last instant that its last record may stand for, wall ms; None: nobody writes the journal."""
 
@@ -97,7 +101,7 @@ class IncidentJournals:
         Args:
             since: wall ms; incidents from this time on are wanted.
         """
-        found = [self._find(journal, since - _BEFORE_MS) for journal in self._journals]
+        found = [self._find(journal, since) for journal in self._journals]
         # An observer knows of each name server up to another instant.
         current = [each for each in found if each.is_current]
         present = min((each.until or 0 for each in current), default=0)
@@ -105,31 +109,35 @@ class IncidentJournals:
             each.topics.up_to = present
         finders = [each.topics for each in found]
         wanted = topics_of_incidents(finders, max(each.up_to for each in finders))
-        return [self._read(each, wanted) for each in found]
+        read = wanted if self._is_whole else wanted | differing_topics([each.rows for each in found])
+        return [self._read(each, wanted, read) for each in found]
 
-    def _read(self, found: _FoundTopics, wanted: set[str]) -> NamesrvRead:
+    def _read(self, found: _FoundTopics, wanted: set[str], read: set[str]) -> NamesrvRead:
         history = History(found.journal.namesrv)
-        for step in self._steps(found.journal, found.begin, wanted):
+        for step in self._steps(found.journal, found.begin, read):
             if (step.boot, step.seq) > found.topics.last:
                 break
             history.take(step)
         up_to = None if history.coverage.knows_up_to is None else found.topics.up_to
         if found.is_current:
             history.extend(up_to)
-        return NamesrvRead(history, found.until is not None, found.topics.topics, up_to, wanted)
+        is_written, counts = found.until is not None, found.rows.counts
+        return NamesrvRead(history, is_written, found.topics.topics, up_to, wanted, counts)
 
     def _find(self, journal: JournalReader, since: int) -> _FoundTopics:
         until = written_until(journal.found, self._clock)
+        after, since = since, since - _BEFORE_MS
         begin = journal.begin_of(since)
         while True:
-            reader = RecordReader(None, NO_ROWS | _NO_PART | {"broker_group"})
-            finder = TopicFinder()
+            reader = RecordReader(None, NO_ROWS | _NO_PART | {"broker_group", "kv"})
+            finder, rows = TopicFinder(), TopicRowsSeen(after)
             for step in _made(journal, reader, begin, KeptRecords):
                 finder.take(step)
+                rows.take(step)
             finder.finish()
             if begin == 0 or (finder.knows_from is not None and finder.knows_from <= since):
                 self.notes += [f"{journal.found}: {note}" for note in notes_of(reader)]
-                return _FoundTopics(journal, begin, finder, until)
+                return _FoundTopics(journal, begin, finder, rows, until)
             begin = journal.checkpoint_before(begin - 1)
 
     def _steps(self, journal: JournalReader, begin: int, wanted: set[str]) -> Iterator[Step]:

@@ -12,7 +12,15 @@ from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
 
-__all__ = ["IncidentReport", "IncidentsValue", "NamesrvValue", "find_incidents", "namesrv_value"]
+__all__ = [
+    "Amend",
+    "ByCluster",
+    "IncidentReport",
+    "IncidentsValue",
+    "NamesrvValue",
+    "find_incidents",
+    "namesrv_value",
+]
 
 ByCluster = list[tuple[tuple[str, ...], list[FoundIncident]]]
 """The name servers of each cluster, and its incidents."""
@@ -71,19 +79,19 @@ class IncidentReport(Struct, frozen=True):
         )
 
 
-def find_incidents(every: Sequence[NamesrvRead], since: int, amend: Amend | None = None) -> IncidentReport:
+def find_incidents(every: Sequence[NamesrvRead], since: int, *amends: Amend) -> IncidentReport:
     """The incidents that are open, and those that were over after a time.
 
     Args:
         every: the name servers.
         since: wall ms.
-        amend: adds deviations from an expected state; None: there is none.
+        amends: add further ones in this order: those of drift, and deviations from an expected state.
     """
     ends = {each.history.namesrv: each.up_to for each in every if each.up_to is not None}
     histories = [each.history for each in every]
     topics = every[0].incident_topics if every else None
     by_cluster = incidents_by_cluster(histories, topics, ends)
-    if amend is not None:
+    for amend in amends:
         by_cluster = amend(by_cluster, histories, ends)
     found = sorted((each for _, some in by_cluster for each in some), key=in_order)
     return IncidentReport(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from namekeeper.answers.incidents.deviation import Deviation, deviation_text
 from namekeeper.answers.incidents.failures import IncidentKind
@@ -47,6 +47,8 @@ def what(incident: FoundIncident) -> str:
 
 def why(incident: FoundIncident) -> str:
     """The cause of an incident, with the peer that asked for it; empty: not known."""
+    if incident.drift:
+        return incident.drift[0].why
     return cause_text(incident.cause, incident.peer, incident.closed_by)
 
 
@@ -102,12 +104,22 @@ class DeviationWithText(Deviation, frozen=True, kw_only=True):
     text: str
 
 
+class DriftFactValue(Struct, frozen=True):
+    """A verdict on what name servers disagree about, in JSON."""
+
+    kind: str
+    text: str
+    why: str
+    topics: tuple[str, ...]
+
+
 class IncidentValue(
     FoundIncident, kw_only=True, rename={"still_open": "is_open", "begin": "from", "end": "to"}
 ):
     """An incident in JSON; each time in ms and as ISO 8601."""
 
     deviations: list[DeviationWithText]  # type: ignore[assignment] # none is added to it
+    drift: list[DriftFactValue]  # type: ignore[assignment] # none is added to it
     still_open: bool
     begin: str
     end: str | None
@@ -121,7 +133,8 @@ def incident_value(incident: FoundIncident) -> IncidentValue:
     deviations = [
         DeviationWithText(**structs.asdict(each), text=deviation_text(each)) for each in incident.deviations
     ]
-    members = {**structs.asdict(incident), "deviations": deviations}
+    drift = [DriftFactValue(each.kind, str(each.text), each.why, each.topics) for each in incident.drift]
+    members = {**structs.asdict(incident), "deviations": deviations, "drift": drift}
     return IncidentValue(
         **members,
         still_open=incident.is_open,
@@ -151,9 +164,15 @@ def _deviations(incident: FoundIncident) -> str:
     return deviation_text(incident.deviations[0]) + (f", and {others:,} more such" if others else "")
 
 
+def _verdicts(incident: FoundIncident) -> str:
+    others = len(incident.drift) - 1
+    return str(incident.drift[0].text) + (f", and {others:,} more such" if others else "")
+
+
 def _topics(incident: FoundIncident) -> str:
     others = f" and {incident.topics - 1:,} more" if incident.topics > 1 else ""
-    return f"{incident.first_topic or incident.subject}{others}"
+    planned = f" (and {incident.planned_topics:,} planned)" if incident.planned_topics else ""
+    return f"{incident.first_topic or incident.subject}{others}{planned}"
 
 
 _WHAT: Mapping[IncidentKind, Callable[[FoundIncident, str], str]] = {
@@ -166,5 +185,6 @@ _WHAT: Mapping[IncidentKind, Callable[[FoundIncident, str], str]] = {
     IncidentKind.TOPIC_UNWRITABLE: lambda incident, _: f"{_topics(incident)} without a queue to write to",
     IncidentKind.TOPIC_DELETED: lambda incident, _: f"{_topics(incident)} deleted, and clients ask for it",
     IncidentKind.NAME_SERVER_DOWN: lambda incident, _: f"name server {incident.subject} down",
+    IncidentKind.DRIFT: lambda incident, _: _verdicts(incident),
     IncidentKind.DEVIATION: lambda incident, _: _deviations(incident),
 }

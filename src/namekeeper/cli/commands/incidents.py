@@ -26,6 +26,7 @@ from namekeeper.cli.render import render_json
 from namekeeper.cli.sections import SectionedCommand
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
+from namekeeper.drift.incidents import drift_amend
 from namekeeper.errors import NamekeeperError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.journal.reading.coverage import Knowledge
@@ -59,8 +60,9 @@ def incidents_command(  # noqa: PLR0913 - one for each option
 ) -> None:  # fmt: skip
     """Show what is wrong now and what was wrong lately, over all name servers, each with its cause.
 
-    Brokers that are away, topics without a queue to write to, wiped permissions, and name servers that are
-    down. A topic is shown with the failure that took its last queue to write to.
+    Brokers that are away, topics without a queue to write to, wiped permissions, name servers that are down,
+    and what name servers disagree about. A topic is shown with the failure that took its last queue to write
+    to.
 
     Ends with 0 if nothing unplanned is wrong now, 1 if something is; 2 if a journal can't be used; 3 if
     nothing is known.
@@ -78,7 +80,8 @@ def incidents_command(  # noqa: PLR0913 - one for each option
             note(f"note: {text}")
     except NamekeeperError as error:
         raise failure_of(error) from error
-    report = find_incidents(every, since, None if expected is None else expected.applied)
+    planned = [] if expected is None else [expected.applied]
+    report = find_incidents(every, since, drift_amend(every, since), *planned)
     if as_json:
         echo(render_json(report.value(limit)))
     else:

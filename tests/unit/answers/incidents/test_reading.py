@@ -8,6 +8,7 @@ import pytest
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import incidents, incidents_of_cluster
 from namekeeper.answers.incidents.reading import IncidentJournals
+from namekeeper.drift.incidents import present_drift
 from namekeeper.errors import ConfigError
 from namekeeper.history.history import History
 from namekeeper.history.rows import TopicKey
@@ -40,15 +41,20 @@ def all_of(journals: Sequence[FoundJournal]) -> list[History]:
     [(7, 16, 12), *(pytest.param(seed, 40, 20, marks=pytest.mark.long) for seed in (3, 4, 5))],
 )
 def test_what_is_not_read_changes_no_incident(seed: int, count: int, actions: int, tmp_path: Path):
-    compared = left_out = 0
+    compared = drifts = left_out = 0
     for number, each in enumerate(histories(seed, count, actions=actions)):
         journals = journals_of(tmp_path / str(number), each.records)
-        whole, read = all_of(journals), [one.history for one in IncidentJournals(journals).read(MARCH)]
+        whole, every = all_of(journals), IncidentJournals(journals).read(MARCH)
+        read = [one.history for one in every]
         wanted = incidents_of_cluster(whole)
         assert incidents_of_cluster(read) == wanted
         compared += len(wanted)
+        drift = present_drift(whole).incidents
+        assert present_drift(read, {one.history.namesrv: one.topic_rows for one in every}).incidents == drift
+        drifts += len(drift)
         left_out += rows_in(whole) - rows_in(read)
     assert compared > count
+    assert drifts > count / 4
     assert left_out > 0
 
 
