@@ -22,7 +22,7 @@ _NAMES = ("host", "port", "token", "names", "access_file")
 
 
 def page_options(*, is_optional: bool) -> Callable[[_Function], _Function]:
-    """The options of the page, and `--history-bytes` as `history_bytes`; `take_page` takes the others.
+    """The options of the page; `take_page` takes them, but `history_bytes` and `expected_file`.
 
     Args:
         is_optional: whether the command also runs without the page.
@@ -47,6 +47,10 @@ def page_options(*, is_optional: bool) -> Callable[[_Function], _Function]:
             "--history-bytes", type=click.IntRange(1), default=HISTORY_BYTES, show_default=True,
             metavar="BYTES",
             help="Memory of the histories, about. The oldest changes are dropped when it is full.",
+        ),
+        click.option(
+            "--expect", "expected_file", metavar="FILE",
+            help="File of the expected state: the page shows deviations from it, and maintenance windows.",
         ),
     )  # fmt: skip
 

@@ -35,10 +35,11 @@ def taken(*words: str, is_optional: bool = False) -> PageSettings | None:
 
     @click.command()
     @page_options(is_optional=is_optional)
-    def command(history_bytes, **given):
+    def command(history_bytes, expected_file, **given):
         found.append(take_page(given))
         assert given == {}
         assert history_bytes > 0
+        assert expected_file is None
 
     result = CliRunner(env={"NAMEKEEPER_CONSOLE_TOKEN": None}).invoke(command, words)
     assert result.exit_code == 0, result.output

@@ -32,6 +32,7 @@ from namekeeper.console.histories import CAUSE_PART, Histories
 from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import NamekeeperError
+from namekeeper.expected.incidents import ExpectedFile
 
 __all__ = ["console"]
 
@@ -80,8 +81,8 @@ __all__ = ["console"]
 def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
     addresses: tuple[str, ...], namesrvs: tuple[str, ...], warehouse: str | None, session: MakeSession,
-    pages: tuple[str, ...], http_token: str, history_bytes: int, until_eof: bool,
-    **more: Any,  # noqa: ANN401
+    pages: tuple[str, ...], http_token: str, history_bytes: int, expected_file: str | None,
+    until_eof: bool, **more: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -106,11 +107,12 @@ def console(  # noqa: PLR0913 - one for each option
         stored = [] if tables is None else [tables.history()]
         journal_folders = JournalFolders(folders)
         histories = Histories([*journal_folders.open(), running, *stored], history_bytes)
+        expected = None if expected_file is None else ExpectedFile(expected_file, echo)
     except NamekeeperError as error:
         raise failure_of(error) from error
     views = ConsoleViews(
         histories, source_of_causes(folders, tables, operators, history_bytes // CAUSE_PART), SystemClock(),
-        operators.who_knows,
+        operators.who_knows, expected,
     )  # fmt: skip
     companion = Companion(histories, views=views, page=page, folders=journal_folders, announce=echo)
     spare_the_collector()

@@ -33,6 +33,7 @@ from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.console.views import ConsoleViews
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.files import (
     make_folder,
     problem_with,
@@ -113,7 +114,8 @@ STALE_MS = 30_000
 def observe(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
     journal: str, budget_percent: float, log_file: str | None, with_journals: tuple[str, ...],
-    messages_file: str | None, history_bytes: int, shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
+    messages_file: str | None, history_bytes: int, expected_file: str | None, shows_status: bool,
+    as_json: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Keep a journal of name servers that run, of any release, by asking them, and show a page about them.
 
@@ -147,7 +149,7 @@ def observe(  # noqa: PLR0913 - one for each option
                 )
             observing = structs.replace(observing, with_journals=with_journals)
         messages = _messages_of(observing, messages_file, config_file or "")
-        _follow(observing, secret, page, messages, history_bytes)
+        _follow(observing, secret, page, messages, expected_file, history_bytes)
     except NamekeeperError as error:
         raise failure_of(error) from error
 
@@ -157,6 +159,7 @@ def _follow(
     secret: str,
     page: PageSettings | None,
     messages: MessagesFile | None,
+    expected_file: str | None,
     history_bytes: int,
 ) -> None:
     """Observe and follow until the process is stopped.
@@ -173,7 +176,11 @@ def _follow(
     status_file = Path(observing.journal) / STATUS_FILE if observing.clusters else None
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
         opened = None if messages is None else open_messages(messages, closing)
-        companion = _companion(observing, observers, page, opened, history_bytes)
+        expected = None if opened is None else opened.expected
+        if expected_file is not None:
+            expected = ExpectedFile(expected_file, echo)
+            opened = None if opened is None else structs.replace(opened, expected=expected)
+        companion = _companion(observing, observers, page, opened, expected, history_bytes)
         spare_the_collector()
         asyncio.run(_run(observers, companion, status_file))
 
@@ -262,6 +269,7 @@ def _companion(
     observers: Observers,
     page: PageSettings | None,
     messages: CompanionMessages | None,
+    expected: ExpectedFile | None,
     history_bytes: int,
 ) -> Companion | None:
     """The companion, which reads the journals while they are written; None: nobody looks at them here."""
@@ -273,7 +281,7 @@ def _companion(
     causes_bytes = history_bytes // CAUSE_PART
     views = ConsoleViews(
         histories, lambda: JournalAnswers(folders.found, limit_bytes=causes_bytes), SystemClock(),
-        expected=None if messages is None else messages.expected,
+        expected=expected,
     )  # fmt: skip
     return Companion(
         histories,

@@ -25,11 +25,28 @@ const Lasted = ({ row, upTo }) => [
 
 const rowOf = (row, upTo) => ({
   key: `${row.kind} ${row.from_ts} ${row.what}`,
-  cells: [h(Link, { to: { view: "incident", id: row.id, began: row.from_ts } }, h("b", { class: row.to_ts === null ? "wrong" : undefined }, printable(row.what))), h(When, { ms: row.from_ts, windowMs: row.from_window_ms }), h(Lasted, { row, upTo }),
+  cells: [[h(Link, { to: { view: "incident", id: row.id, began: row.from_ts } }, h("b", { class: row.to_ts === null && !row.planned ? "wrong" : undefined }, printable(row.what))),
+    row.planned ? h("div", { class: "soft" }, `planned: window ${row.planned}`) : null], h(When, { ms: row.from_ts, windowMs: row.from_window_ms }), h(Lasted, { row, upTo }),
     [printable(row.why), row.cost && !OF_TOPICS.has(row.kind) ? h("div", { class: "soft" }, printable(row.cost)) : null], h(Places, { row })],
 });
 
 const COLUMNS = [{ title: "what" }, { title: "since", kind: "time" }, { title: "for", kind: "number" }, { title: "why" }, { title: "look at" }];
+
+// The maintenance windows that are open: what is worked on, until when, and who said so.
+const SCOPES = { clusters: "cluster", brokers: "broker", topics: "topic", name_servers: "name server" };
+const WINDOW_COLUMNS = [{ title: "what" }, { title: "until", kind: "time" }, { title: "who" }, { title: "why" }, { title: "window" }];
+const scopeOf = (window) => Object.entries(window.scope).map(([kind, names]) => `${SCOPES[kind]} ${names.map(printable).join(", ")}`).join("; ")
+  + (window.more ? ` and ${number(window.more, "more", "more")}` : "");
+
+const Windows = ({ windows }) => h("section", { "aria-labelledby": "maintenance" },
+  h(SectionHead, { id: "maintenance", title: "Maintenance", count: windows.length }),
+  h(Table, { label: "Maintenance", columns: WINDOW_COLUMNS,
+    rows: windows.map((window) => ({ key: window.id, cells: [scopeOf(window), h(Time, { ms: window.end, plain: true }), printable(window.who), printable(window.why), window.id] })) }));
+
+// All deviations, or verdicts, of an incident that has several.
+const Details = ({ row }) => (row.detail_count > 1 ? h("section", { "aria-label": "Details" },
+  h("ul", null, row.details.map((text, index) => h("li", { key: index }, printable(text)))),
+  h(More, { shown: row.details.length, total: row.detail_count })) : null);
 
 const More = ({ shown, total }) => (total > shown ? h("p", { class: "soft" }, `and ${number(total - shown, "more", "more")}`) : null);
 
@@ -45,6 +62,7 @@ export const Incidents = ({ version }) => {
       value.open.length ? h(Table, { label: "Wrong now", columns: COLUMNS, rows: value.open.map((row) => rowOf(row, value.up_to)) })
         : h("p", { class: "soft empty" }, "Nothing is wrong now, as far as is known."),
       h(More, { shown: value.open.length, total: value.open_total })),
+    value.windows.length ? h(Windows, { windows: value.windows }) : null,
     value.recent.length ? h("section", { "aria-labelledby": "wrong-lately" },
       h(SectionHead, { id: "wrong-lately", title: "Wrong lately", count: value.recent_total },
         h("span", { class: "soft" }, "since ", h(Time, { ms: value.since, plain: true }))),
@@ -69,6 +87,7 @@ export const Incident = ({ version }) => {
       : ["No incident of that time is known here. Incidents are known from ", value.since === null ? "no time" : h(Time, { ms: value.since, plain: true }), " on. ",
         "Later records may explain it otherwise."]),
     h(Table, { label: "Incident", columns: COLUMNS, rows: value.rows.map((row) => rowOf(row, value.up_to)), empty: "" }),
+    value.rows.map((row) => h(Details, { key: row.id, row })),
     h("p", null, h(Link, { to: { view: "changes", from: from - AROUND_MS, to: from + AROUND_MS } }, "What happened around its start"), ", ",
       h(Link, { to: { view: "now", at: from } }, "what was there then"), ", ", h(Link, { to: { view: "now" } }, "what is wrong now")));
 };
