@@ -61,7 +61,7 @@ def test_an_assistant_replays_ten_incidents_over_stdio(tmp_path: Path, mode: str
                     == cause
                 )
 
-    assert (len(incidents), len(topics)) == (10, 9)
+    assert (len(incidents), len(topics)) == (11, 9)
     asyncio.run(ask())
 
 

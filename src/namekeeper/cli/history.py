@@ -188,7 +188,7 @@ def take_instant(text: str, zone: Zone, option: str = "--at") -> int:
         raise click.BadParameter(str(error), param_hint=option) from None
 
 
-def take_source(
+def take_source(  # noqa: PLR0913 - one for each option
     journals: Sequence[str],
     warehouse: str | None,
     progress: SourceProgress,
@@ -196,8 +196,18 @@ def take_source(
     *,
     namesrv: str | None = None,
     back_ms: int = DAY_MS,
+    pages_too: bool = True,
 ) -> PastAnswers:
     """The source of the answers: a warehouse, or journals; by default those of this host.
+
+    Args:
+        journals: folders.
+        warehouse: where it is; None: there is none.
+        progress: called while it is read.
+        session: makes the session of Spark, if it is needed.
+        namesrv: only this name server is wanted.
+        back_ms: how long before a time the history of a topic is read.
+        pages_too: whether `--http` names journals.
 
     Raises:
         click.UsageError: both are given.
@@ -206,7 +216,7 @@ def take_source(
     meta = click.get_current_context().meta
     config_files: tuple[str, ...] = meta.get(_CONFIG_FILES, ())
     addresses: tuple[str, ...] = meta.get(_ADDRESSES, ())
-    pages: tuple[str, ...] = meta.get(_PAGES, ())
+    pages: tuple[str, ...] = meta.get(_PAGES, ()) if pages_too else ()
     if warehouse is not None and (journals or config_files or addresses or pages):
         raise click.UsageError(
             "give either --warehouse URI, or journals by --journal DIR, -c FILE, -n or --http HOST:PORT"

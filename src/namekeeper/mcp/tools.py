@@ -5,29 +5,34 @@ A name from the network is only ever a value in an answer. Nothing here puts one
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
+from namekeeper.admin.what_if import what_if
 from namekeeper.answers.evidence import DAY_MS, Evidence
 from namekeeper.answers.explain import explain, is_unknown_topic
 from namekeeper.answers.incidents.reading import IncidentJournals
 from namekeeper.answers.incidents.report import IncidentReport, find_incidents, namesrv_value
 from namekeeper.answers.incidents.texts import incident_value
 from namekeeper.answers.render import RouteAt, explanation_values, route_values
-from namekeeper.answers.source import JournalAnswers, found_in
+from namekeeper.answers.search import found_names
+from namekeeper.answers.source import HeldAt, JournalAnswers, PastAnswers, found_in
 from namekeeper.answers.timeline import entry_value, timeline
 from namekeeper.answers.times import Zone, instant_of, iso_text
+from namekeeper.answers.what_if import gone_of, snapshot_of
 from namekeeper.clock import Clock
-from namekeeper.common.near_names import near_names
+from namekeeper.common.near_names import did_you_mean, near_names
 from namekeeper.drift.compared import histories_of
+from namekeeper.drift.incidents import drift_amend
 from namekeeper.drift.report import find_drift, report_values
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.history.history import History
-from namekeeper.history.rows import is_about_a_name
+from namekeeper.history.rows import HistoryEvent, is_about_a_name
 from namekeeper.history.timeline import PeriodState
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.journal.reading.coverage import Knowledge
@@ -44,10 +49,14 @@ from namekeeper.mcp.values import (
     NamesrvCoverage,
     RouteAtAnswer,
     RouteAtQuestion,
+    SearchAnswer,
+    SearchQuestion,
     StatusAnswer,
     StatusQuestion,
     ToolAnswer,
     ToolArguments,
+    WhatIfAnswer,
+    WhatIfQuestion,
     WhoKnowsAnswer,
     WhoKnowsOne,
     WhoKnowsQuestion,
@@ -61,7 +70,8 @@ __all__ = ["INSTRUCTIONS", "TOOLS", "Sources", "Tool", "answer_question", "one_l
 INSTRUCTIONS = """\
 Namekeeper remembers what RocketMQ name servers knew: brokers, topics, routes, and every change of them.
 Start with `incidents`: what is wrong now, since when, why. `why` gives the cause for one topic, `history` the
-changes of one name, `route_at` a route as clients got it, `drift` what name servers disagree about.
+changes of one name, `route_at` a route as clients got it, `drift` what name servers disagree about. `search`
+finds exact names, and `what_if` tells what would be left without some brokers.
 Everything is read only. Times are in ms since 1970 and in UTC.
 Each answer states in `known` up to when each name server is known and where there are gaps: say so when you
 report it. A state that is not known is neither up nor down. `left_out` names what did not fit.
@@ -84,6 +94,18 @@ class Sources(Struct, frozen=True):
     """The zone of times without one in questions."""
     expected: ExpectedFile | None = None
     """The expected state, deviations from which are incidents; None: there is none."""
+    warehouse: Callable[[], PastAnswers] | None = None
+    """Opens a warehouse as it is now, in place of journals. Raises NamekeeperError. None: there is none."""
+    asking: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered around each question; turns errors of the sources into a NamekeeperError."""
+
+    def answers(self) -> PastAnswers:
+        """Opens the warehouse or the journals.
+
+        Raises:
+            NamekeeperError: they can't be read.
+        """
+        return JournalAnswers(self.journals()) if self.warehouse is None else self.warehouse()
 
     def instant(self, text: str) -> int:
         """A time of a question, wall ms.
@@ -142,7 +164,8 @@ def answer_question(tool: Tool, sources: Sources, arguments: Mapping[str, Any]) 
         question = msgspec.convert(arguments, tool.question)
     except msgspec.ValidationError as error:
         raise ConfigError(f"the arguments can't be used: {error}") from None
-    found = tool.find(sources, question)
+    with sources.asking():
+        found = tool.find(sources, question)
     value = msgspec.json.decode(msgspec.json.encode(found.answer))
     cut, left_out = bounded(value, schema_of(tool.answer))
     shown = {path: len(_list_at(cut, path)) for path in found.totals}
@@ -193,6 +216,12 @@ def _of_evidence(one: Evidence) -> NamesrvCoverage:
     return _known(one.namesrv, one.known_from, one.knows_up_to, gaps)
 
 
+def _of_held(held: HeldAt) -> NamesrvCoverage:
+    is_gap = held.knowledge in {Knowledge.UNKNOWN, Knowledge.STOPPED}
+    gaps = [_gap(held.knowledge, held.at, None)] if is_gap else []
+    return _known(held.namesrv, None, held.knows_up_to, gaps)
+
+
 def _of_route(route: RouteAt) -> NamesrvCoverage:
     is_gap = route.knowledge in {Knowledge.UNKNOWN, Knowledge.STOPPED}
     return _known(
@@ -204,11 +233,17 @@ def _of_route(route: RouteAt) -> NamesrvCoverage:
 
 
 def _report(sources: Sources, since: int) -> tuple[IncidentReport, ToolAnswer]:
+    if sources.warehouse is not None:
+        raise ConfigError(
+            "incidents are found in journals, and this is a warehouse: ask `drift`, `history` or `why` about"
+            " a time in it"
+        )
     expected = sources.expected
     found = (journal for folder in sources.journals() for journal in found_in(folder))
     reading = IncidentJournals(found, clock=sources.clock, is_whole=expected is not None)
     every = reading.read(since)
-    report = find_incidents(every, since, None if expected is None else expected.applied)
+    planned = [] if expected is None else [expected.applied]
+    report = find_incidents(every, since, drift_amend(every, since), *planned)
     known = [_of_history(each.history) for each in report.name_servers]
     notes = [*reading.notes, *(() if expected is None else expected.notes)]
     return report, ToolAnswer(known=known, notes=notes)
@@ -242,7 +277,7 @@ def _incidents(sources: Sources, question: IncidentsQuestion) -> ToolResult:
 
 def _why(sources: Sources, question: WhyQuestion) -> ToolResult:
     at = sources.instant_or_none(question.at)
-    source = JournalAnswers(sources.journals())
+    source = sources.answers()
     evidence = source.evidence(question.topic, at)
     notes = [*source.notes]
     explanations = explain(evidence, at)
@@ -264,17 +299,23 @@ def _history(sources: Sources, question: HistoryQuestion) -> ToolResult:
     end = _END_MS if question.end is None else sources.instant(question.end)
     if begin > end:
         raise ConfigError(f"from {question.begin} is after to {question.end}")
-    source = JournalAnswers(sources.journals())
-    histories = source.about(question.name, begin)
+    source = sources.answers()
+    if isinstance(source, JournalAnswers):
+        histories = source.about(question.name, begin)
+        known = [_of_history(each) for each in histories]
+        changes: Iterable[HistoryEvent] = (event for each in histories for event in each.changes(begin, end))
+    else:
+        known = [_of_route(each) for each in source.routes(question.name or "", None)]
+        changes = source.changes(question.name, begin, end)
     notes = [*source.notes]
-    entries = timeline(event for each in histories for event in each.changes(begin, end))
+    entries = timeline(changes)
     newest = entries[-question.limit :][::-1]
     is_recorded = question.name is None or any(is_about_a_name(each.event) for each in entries)
     if not is_recorded:
         is_recorded = any(map(is_about_a_name, source.changes(question.name, 0, _END_MS)))
     similar = [] if is_recorded else near_names(question.name or "", [*source.topics(), *source.brokers()])
     answer = HistoryAnswer(
-        known=[_of_history(each) for each in histories],
+        known=known,
         notes=notes,
         name=question.name,
         is_recorded=is_recorded,
@@ -286,12 +327,12 @@ def _history(sources: Sources, question: HistoryQuestion) -> ToolResult:
 
 
 def _route_at(sources: Sources, question: RouteAtQuestion) -> ToolResult:
-    source = JournalAnswers(sources.journals())
+    source = sources.answers()
     routes = source.routes(question.topic, sources.instant_or_none(question.at))
     return ToolResult(
         RouteAtAnswer[Raw](
             known=[_of_route(each) for each in routes],
-            notes=source.notes,
+            notes=[*source.notes],
             topic=question.topic,
             routes=route_values(routes),
         )
@@ -300,7 +341,7 @@ def _route_at(sources: Sources, question: RouteAtQuestion) -> ToolResult:
 
 def _drift(sources: Sources, question: DriftQuestion) -> ToolResult:
     at = sources.instant_or_none(question.at)
-    source = JournalAnswers(sources.journals())
+    source = sources.answers()
     histories = histories_of(source, at, DAY_MS)
     report = find_drift(histories, at)
     answer = DriftAnswer(
@@ -310,6 +351,43 @@ def _drift(sources: Sources, question: DriftQuestion) -> ToolResult:
         drift=report_values(report, question.limit),
     )
     return ToolResult(answer, {"drift.verdicts": len(report.verdicts)})
+
+
+def _what_if(sources: Sources, question: WhatIfQuestion) -> ToolResult:
+    if not question.without and not question.without_zones:
+        raise ConfigError("nothing is taken away: name brokers in `without`, or zones in `without_zones`")
+    at = sources.instant_or_none(question.at)
+    source = sources.answers()
+    held = [source.held(namesrv, at) for namesrv in source.namesrvs()]
+    snapshots = [snapshot_of(each.namesrv, each.state) for each in held if each.state is not None]
+    gone, unknown = gone_of(snapshots, question.without, question.without_zones)
+    if snapshots and unknown:
+        there = {name for each in snapshots for name in each.brokers}
+        first = min(unknown)
+        raise ConfigError(f"no name server has the broker or zone {first!r} then{did_you_mean(first, there)}")
+    return ToolResult(
+        WhatIfAnswer(
+            known=[_of_held(each) for each in held],
+            notes=[*source.notes],
+            results=[
+                what_if(snapshot, each, load_limit=question.load)
+                for snapshot, each in zip(snapshots, gone, strict=True)
+            ],
+        )
+    )
+
+
+def _search(sources: Sources, question: SearchQuestion) -> ToolResult:
+    back_ms = max(sources.clock.now().wall_ms - sources.instant(question.since), 0)
+    source = sources.answers()
+    histories = source.histories(None, back_ms)
+    return ToolResult(
+        SearchAnswer(
+            known=[_of_history(each) for each in histories],
+            notes=[*source.notes],
+            found=found_names(histories, question.text),
+        )
+    )
 
 
 def _who_knows(sources: Sources, question: WhoKnowsQuestion) -> ToolResult:
@@ -355,7 +433,7 @@ TOOLS: Mapping[str, Tool] = {
             "What is wrong now and lately",
             "What is wrong now and what was wrong lately, each with its time, cause and cost: brokers that"
             " are away, topics without a queue to write to, wiped permissions, deleted topics that clients"
-            " ask for, name servers that are down. One cause is one incident.",
+            " ask for, name servers that are down, name servers that disagree. One cause is one incident.",
             IncidentsQuestion, IncidentsAnswer, _incidents,
             "ask with a later `since`; a larger `limit` shows more, if it fits",
         ),
@@ -390,6 +468,23 @@ TOOLS: Mapping[str, Tool] = {
             " disagreement.",
             DriftQuestion, DriftAnswer, _drift,
             "ask with a smaller `limit`: the worst verdicts come first",
+        ),
+        Tool(
+            "what_if",
+            "What would be left without some brokers",
+            "Which topics could not be written to, which would depend on one broker name, and which brokers"
+            " would get more load, if some brokers were taken away; at each name server, by what it held at a"
+            " time. Nothing is taken away.",
+            WhatIfQuestion, WhatIfAnswer, _what_if,
+            "take fewer brokers away; the numbers of topics are complete in `left_out`",
+        ),
+        Tool(
+            "search",
+            "Names that contain a text",
+            "Topics, brokers, addresses, clusters, zones, peers and name servers whose names contain a text,"
+            " also those that are gone. `history` and `why` want exact names.",
+            SearchQuestion, SearchAnswer, _search,
+            "ask with a longer text; `total` counts all names of a kind",
         ),
         Tool(
             "who_knows",

@@ -5,10 +5,12 @@ from typing import Annotated, Generic, TypeVar
 
 from msgspec import Meta, Struct
 
+from namekeeper.admin.what_if import WhatIf
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.report import NamesrvValue
 from namekeeper.answers.incidents.texts import IncidentValue
 from namekeeper.answers.render import ExplanationValue, RouteValue
+from namekeeper.answers.search import FoundNames
 from namekeeper.answers.timeline import EntryValue
 from namekeeper.drift.report import DriftValue
 from namekeeper.http.watchers import WhoKnows
@@ -25,10 +27,14 @@ __all__ = [
     "NamesrvCoverage",
     "RouteAtAnswer",
     "RouteAtQuestion",
+    "SearchAnswer",
+    "SearchQuestion",
     "StatusAnswer",
     "StatusQuestion",
     "ToolAnswer",
     "ToolArguments",
+    "WhatIfAnswer",
+    "WhatIfQuestion",
     "WhoKnowsAnswer",
     "WhoKnowsOne",
     "WhoKnowsQuestion",
@@ -40,6 +46,8 @@ R = TypeVar("R")
 
 NAME_CHARACTERS, TIME_CHARACTERS, LIMIT = 1_000, 100, 200
 """Most characters of a name and of a time in a question; most incidents, changes or verdicts in an answer."""
+BROKERS = 100
+"""Most brokers, and zones, that a question takes away."""
 
 _TIMES = (
     "ISO 8601 with an offset or Z, ms since 1970, a time of day, 'yesterday 03:12', or how long ago: '10m',"
@@ -105,6 +113,36 @@ class DriftQuestion(ToolArguments, frozen=True):
 
     at: At = None
     limit: Limit = 20
+
+
+class WhatIfQuestion(ToolArguments, frozen=True):
+    """The brokers that are taken away, and when."""
+
+    without: Annotated[
+        list[Name],
+        Meta(
+            max_length=BROKERS,
+            description="Broker names, with all their members, and addresses (host:port) of single members.",
+        ),
+    ] = []
+    without_zones: Annotated[
+        list[Name], Meta(max_length=BROKERS, description="All brokers of these zones, too.")
+    ] = []
+    load: Annotated[
+        float,
+        Meta(ge=1, description="Name brokers that would have more than so many times their load of today."),
+    ] = 1.5
+    at: At = None
+
+
+class SearchQuestion(ToolArguments, frozen=True):
+    """A part of a name."""
+
+    text: Annotated[
+        str,
+        Meta(min_length=1, max_length=NAME_CHARACTERS, description="A part of the name; case is ignored."),
+    ]
+    since: Annotated[Time, Meta(description=f"Names that were there after this time. {_TIMES}")] = "1 day ago"
 
 
 class WhoKnowsQuestion(ToolArguments, frozen=True):
@@ -210,6 +248,18 @@ class DriftAnswer(ToolAnswer, frozen=True):
     is_compared: bool
     """False: there are no two name servers to compare."""
     drift: DriftValue
+
+
+class WhatIfAnswer(ToolAnswer, frozen=True):
+    """The topics and brokers that the loss would hurt, at each name server whose state is known."""
+
+    results: Sequence[WhatIf]
+
+
+class SearchAnswer(ToolAnswer, frozen=True):
+    """The names that contain a text, by kind."""
+
+    found: FoundNames
 
 
 class WhoKnowsOne(Struct, frozen=True):

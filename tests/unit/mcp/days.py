@@ -58,7 +58,7 @@ def broker(name: str, number: int, *topics: str) -> Broker:
 
 
 def day_with_ten_incidents() -> Day:
-    """Two name servers and five brokers; nine incidents are over, the last one is open."""
+    """Two name servers and five brokers; nine incidents and a drift are over, the last incident is open."""
     day = Day(2)
     a, b, c, d, e = (broker(name, number, *some) for number, (name, some) in enumerate(TOPICS.items(), 1))
     for number, each in enumerate((a, b, c, d, e)):
@@ -92,7 +92,7 @@ def day_with_ten_incidents() -> Day:
         day.at(14 * HOUR, partial(server.set_topic, name="broker-e", topic="audit", spec=(8, 8, READ, 0)))
         back = (8, 8, READ | WRITE, 0)
         day.at(14 * HOUR + 30 * MINUTE, partial(server.set_topic, name="broker-e", topic="audit", spec=back))
-    # 8. A connection closes. And one name server alone does not see a broker, which is drift and no incident.
+    # 8. A connection closes. And one name server alone does not see a broker, which is drift.
     day.lose(18 * HOUR, [e], "channel_closed")
     day.register(18 * HOUR + 2 * MINUTE, e)
     day.at(16 * HOUR, partial(second.lose, broker=d, cause="expired", idle=SILENCE))

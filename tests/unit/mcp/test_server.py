@@ -18,7 +18,7 @@ from mcp_types import CallToolResult
 from namekeeper.errors import ConfigError
 from namekeeper.mcp.server import LINE_BYTES, WAITING_LIMIT, lines_of, make_server
 from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Sources, schema_of
-from tests.support.history.histories import HOUR
+from tests.support.history.histories import HOUR, MARCH
 from tests.support.pipeline.days import MINUTE, Day
 from tests.support.system.waiting import eventually
 from tests.unit.mcp.days import HOSTILE, broker, day_with_ten_incidents, write
@@ -73,7 +73,7 @@ async def test_ten_incidents_come_with_the_facts_of_the_commands(tmp_path: Path,
     async with client_of(sources(tmp_path), mode) as client:
         found = value_of(await client.call_tool("incidents", {"since": SINCE}))
         assert [*found["open"], *found["recent"]] == [*wanted["open"], *wanted["recent"]]
-        assert len(found["open"]) + len(found["recent"]) == 10
+        assert len(found["open"]) + len(found["recent"]) == 11
         for each in wanted["recent"]:
             topic = each["first_topic"]
             if topic is not None:
@@ -105,6 +105,16 @@ async def test_hostile_names_stay_data(tmp_path: Path):
                 name
             }
             assert problem_of(await client.call_tool("why", {"topic": "orders", "at": name}))
+            search = value_of(await client.call_tool("search", {"text": name, "since": SINCE}))
+            topics, brokers, *_ = search["found"]["kinds"]
+            assert (topics["names"], brokers["names"]) == ([name], [name])
+        early = {"without": [*HOSTILE], "at": str(MARCH + HOUR - MINUTE)}
+        (left,) = value_of(await client.call_tool("what_if", early))["results"]
+        assert {each["topic"] for each in left["unwritable"]} == set(HOSTILE)
+        unknown = [
+            problem_of(await client.call_tool("what_if", {"without": [f"no {name}"]})) for name in HOSTILE
+        ]
+        assert all(text.isprintable() for text in unknown)
         assert (await client.list_tools(), client.instructions) == before
     described = before[0].model_dump_json() + INSTRUCTIONS
     assert not [name for name in HOSTILE if json.dumps(name)[1:-1] in described]

@@ -13,6 +13,9 @@ import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
+from namekeeper.admin.what_if import Gone, what_if
+from namekeeper.answers.source import JournalAnswers
+from namekeeper.answers.what_if import snapshot_of
 from namekeeper.cli.group import namekeeper
 from namekeeper.cli.history import EXIT_NOT_KNOWN
 from namekeeper.clock import SystemClock
@@ -62,11 +65,11 @@ def test_ten_incidents_are_those_of_the_command(folder: Path):
     assert (found["open"], found["recent"], found["namesrvs"]) == (
         wanted["open"], wanted["recent"], wanted["namesrvs"],
     )  # fmt: skip
-    assert (found["open_total"], found["recent_total"]) == (1, 9)
+    assert (found["open_total"], found["recent_total"]) == (1, 10)
     assert found["left_out"] == []
     assert {each["kind"] for each in (*found["open"], *found["recent"])} == {
         "broker_away", "mass_disconnect", "broker_unregistered", "permission_wiped", "topic_unwritable",
-        "topic_deleted", "name_server_down",
+        "topic_deleted", "name_server_down", "drift",
     }  # fmt: skip
 
 
@@ -107,6 +110,40 @@ def test_the_drift_is_that_of_the_command(folder: Path):
         at = str(MARCH + hour * HOUR + 20_000)
         assert ask(folder, "drift", at=at)["drift"] == command(folder, "drift", "--at", at)
     assert ask(folder, "drift", at=str(MARCH + 16 * HOUR + 20_000))["drift"]["total"] == 1
+
+
+def test_what_would_be_left_is_what_the_command_says_of_a_name_server_that_holds_the_same(folder: Path):
+    """The command asks one that runs; both give the same function the same brokers and routes."""
+    at = str(MARCH + 5 * HOUR)
+    found = ask(folder, "what_if", without=["broker-b", "10.0.0.3:10911"], at=at)["results"]
+    assert [each["namesrv"] for each in found] == [
+        each["namesrv"] for each in ask(folder, "status")["namesrvs"]
+    ]
+    for each in found:
+        state = JournalAnswers([str(folder)]).held(each["namesrv"], MARCH + 5 * HOUR).state
+        assert state is not None
+        gone = Gone(frozenset({"broker-b"}), frozenset({"10.0.0.3:10911"}))
+        wanted = what_if(snapshot_of(each["namesrv"], state), gone, load_limit=1.5)
+        assert each == msgspec.to_builtins(wanted)
+        assert [one["topic"] for one in each["unwritable"]] == ["payments", "shipping"]
+        assert each["gone"] == ["10.0.0.2:10911", "10.0.0.3:10911"]
+
+
+@pytest.mark.parametrize(("asked", "says"), [
+    ({}, "nothing is taken away"),
+    ({"without": ["broker-x"]}, "has the broker or zone 'broker-x'"),
+    ({"without_zones": ["z"]}, "has the broker or zone 'z'"),
+])  # fmt: skip
+def test_without_a_broker_that_nobody_has_nothing_is_computed(folder: Path, asked: dict[str, Any], says: str):
+    with pytest.raises(ConfigError, match=says):
+        answer_question(TOOLS["what_if"], sources(folder), {**asked, "at": str(MARCH + 5 * HOUR)})
+
+
+def test_names_are_found_also_of_what_is_gone(folder: Path):
+    found = ask(folder, "search", text="O", since=SINCE)["found"]
+    kinds = {each["kind"]: each["names"] for each in found["kinds"]}
+    assert kinds["topic"] == ["old-topic", "orders"]
+    assert kinds["broker"] == [f"broker-{letter}" for letter in "abcde"]
 
 
 def test_the_status_counts_open_incidents_and_says_up_to_when_it_is_known(folder: Path):
@@ -169,7 +206,7 @@ def test_an_unknown_name_is_no_error_and_similar_names_are_given(folder: Path, t
 def test_a_limit_leaves_out_what_is_counted_and_says_how_to_ask_for_less(folder: Path):
     found = ask(folder, "incidents", since=SINCE, limit=2)
     assert len(found["recent"]) == 2
-    assert found["left_out"] == [{"path": "recent", "unit": "items", "shown": 2, "total": 9}]
+    assert found["left_out"] == [{"path": "recent", "unit": "items", "shown": 2, "total": 10}]
     assert found["ask_for_less"] == TOOLS["incidents"].less
 
 

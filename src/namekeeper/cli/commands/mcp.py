@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from namekeeper.answers.source import PastAnswers
 from namekeeper.app.access_files import AccessFiles
 from namekeeper.app.stop_signals import run_until_stopped
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import describe, failure_of
-from namekeeper.cli.history import journal_options, take_journals, take_pages, take_zone
+from namekeeper.cli.history import (
+    history_source_options,
+    take_journals,
+    take_pages,
+    take_source,
+    take_zone,
+)
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.page_access import access_file_option, allow_host_option, page_address, rules_of_pages
 from namekeeper.cli.sections import SectionedCommand
+from namekeeper.cli.spark import MakeSession
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError
 from namekeeper.expected.incidents import ExpectedFile
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 
     from namekeeper.mcp.pages import AssistantPages
 
-__all__ = ["mcp"]
+__all__ = ["asking_commands", "mcp"]
 
 
 @click.command("mcp", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,11 +59,12 @@ __all__ = ["mcp"]
 )  # fmt: skip
 @allow_host_option
 @access_file_option
-@journal_options
+@history_source_options
 @click.pass_context
 def mcp(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, port: int | None, host: str, mcp_token: str | None, names: tuple[str, ...],
-    access_file: str | None, expected_file: str | None, journals: tuple[str, ...], zone_name: str | None,
+    access_file: str | None, expected_file: str | None, journals: tuple[str, ...], warehouse: str | None,
+    zone_name: str | None, session: MakeSession,
 ) -> None:  # fmt: skip
     """Answer questions of assistants: what is wrong, why, since when, what was there.
 
@@ -67,13 +76,16 @@ def mcp(  # noqa: PLR0913 - one for each option
     from namekeeper.mcp.tools import Sources
 
     zone = take_zone(zone_name)
-    here = _InContext(context, journals)
+    here = _InContext(context, journals, warehouse, session)
     try:
         rules = None if access_file is None else rules_of_pages(access_file)
         expected = None if expected_file is None else ExpectedFile(expected_file, note)
-        sources = Sources(here.journals, here.who_knows, SystemClock(), zone, expected)
+        sources = Sources(
+            here.journals, here.who_knows, SystemClock(), zone, expected,
+            warehouse=None if warehouse is None else here.answers, asking=here.in_thread,
+        )  # fmt: skip
         server = make_server(sources)
-        _look(sources.journals)
+        _look(here.journals if warehouse is None else here.answers)
         with contextlib.suppress(KeyboardInterrupt):
             if port is None:
                 asyncio.run(_serve_stdio(server))
@@ -91,10 +103,26 @@ class _InContext:
     Args:
         context: has the options.
         journals: folders that were given.
+        warehouse: where a warehouse is; None: there is none.
+        session: makes the session of Spark, if Spark has to read it.
     """
 
-    def __init__(self, context: click.Context, journals: Sequence[str]) -> None:
+    def __init__(
+        self, context: click.Context, journals: Sequence[str], warehouse: str | None, session: MakeSession
+    ) -> None:
         self._context, self._folders = context, journals
+        self._warehouse, self._session = warehouse, session
+
+    def answers(self) -> PastAnswers:
+        """The warehouse, as it is now.
+
+        Raises:
+            NamekeeperError: it can't be read, or journals are given, too.
+        """
+        with self.in_thread():
+            return take_source(
+                self._folders, self._warehouse, lambda *_: None, self._session, pages_too=False
+            )
 
     def journals(self) -> list[str | FoundJournal]:
         """The journals, as they are now.
@@ -102,7 +130,7 @@ class _InContext:
         Raises:
             NamekeeperError: one can't be used.
         """
-        with self._in_thread():
+        with self.in_thread():
             return take_journals(self._folders, pages_too=False)
 
     def who_knows(self, topic: str) -> Mapping[str, WhoKnows | RemotingError]:
@@ -111,7 +139,7 @@ class _InContext:
         Raises:
             NamekeeperError: no name server is known that could be asked.
         """
-        with self._in_thread():
+        with self.in_thread():
             pages, token, tls = take_pages()
         if not pages:
             raise ConfigError(
@@ -121,12 +149,19 @@ class _InContext:
         return dict(zip(map(str, pages), answers, strict=True))
 
     @contextlib.contextmanager
-    def _in_thread(self) -> Iterator[None]:
-        try:
-            with self._context:
-                yield
-        except click.ClickException as error:
-            raise ConfigError(error.format_message()) from None
+    def in_thread(self) -> Iterator[None]:
+        """Have the options at hand, and errors of commands as those of Namekeeper."""
+        with self._context, asking_commands():
+            yield
+
+
+@contextlib.contextmanager
+def asking_commands() -> Iterator[None]:
+    """Make a NamekeeperError of what ends a command."""
+    try:
+        yield
+    except click.ClickException as error:
+        raise ConfigError(error.format_message()) from None
 
 
 def _look(journals: Callable[[], object]) -> None:
