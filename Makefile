@@ -28,6 +28,7 @@ $(VENV)/bin/python:
 $(VENV)/.setup: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo 'Installing namekeeper and what it needs in .venv'
 	$(PIP) --editable .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.pipeline: $(VENV)/.setup
@@ -38,6 +39,8 @@ $(VENV)/.pipeline: $(VENV)/.setup
 $(VENV)/.test: $(VENV)/.pipeline
 	@echo 'Installing what the tests need in .venv'
 	$(PIP) --group test
+	@echo 'Compiling the tests: otherwise each process of the first run compiles all of them'
+	-$(BIN)/python -m pytest --quiet --collect-only tests >/dev/null
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
