@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -178,11 +178,20 @@ class DuckTables:
         self._shown.add(table.name)
 
     def _show_files(self, table: Table, paths: Iterable[str]) -> None:
-        """Give files the name of their table; a column that an earlier version did not write is null."""
+        """Give files the name of their table; a column that an earlier version did not write is null.
+
+        The files of today's version have all columns. To read their schemas first takes as long as the view.
+        """
         listed = ", ".join(f"'{_literal(path)}'" for path in paths)
         files = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-        found = self._connection.execute(f"DESCRIBE SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
-        there = {row[0] for row in found}
+        try:
+            self._create_view(table, files, {column.name for column in table.columns})
+        except duckdb.BinderException:
+            found = self._connection.execute(f"DESCRIBE SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
+            self._create_view(table, files, {row[0] for row in found})
+
+    def _create_view(self, table: Table, files: str, there: Container[str]) -> None:
+        """Give the columns that are there the name of their table; the others are null."""
         columns = ", ".join(
             f'"{column.name}"' if column.name in there else _null(column) for column in table.columns
         )
