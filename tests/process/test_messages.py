@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
+from click.testing import CliRunner
 
+from namekeeper.cli.group import namekeeper
 from namekeeper.notifications.message import schema
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
@@ -175,11 +177,25 @@ def test_a_second_process_ends_with_one_line(tmp_path: Path) -> None:
 
 def asked(world: World, *words: str) -> str:
     """What a command prints."""
-    expect = ["--expect", str(world.folder / "expected.toml")]
     done = subprocess.run(
-        [*NAMEKEEPER, *words, *expect], env=world.environment, capture_output=True, text=True, check=True
+        [*NAMEKEEPER, *words, *expecting(world)],
+        env=world.environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
+
+
+def asked_here(world: World, *words: str) -> str:
+    """The same in this process: a command in a loop takes seconds of a processor."""
+    done = CliRunner().invoke(namekeeper, [*words, *expecting(world)], env={"COLUMNS": "200"})
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.stdout
+
+
+def expecting(world: World) -> list[str]:
+    return ["--expect", str(world.folder / "expected.toml")]
 
 
 def test_a_deviation_is_sent_once_its_maintenance_window_is_over(tmp_path: Path) -> None:
@@ -188,10 +204,11 @@ def test_a_deviation_is_sent_once_its_maintenance_window_is_over(tmp_path: Path)
         journal = ["--journal", str(tmp_path / "journal")]
 
         def has_learned() -> bool:
-            asked(world, "expect", "learn", "--force", *journal)
+            asked_here(world, "expect", "learn", "--force", *journal)
             return '"orders"' in file.read_text()
 
         eventually(has_learned, within=WITHIN, what="the broker in the journal")
+        asked(world, "expect", "learn", "--force", *journal)
         assert "nothing deviates" in asked(world, "expect", "check", *journal)
         lines = file.read_text().replace(
             '"orders"', '"payments" = { read = 1, write = 1, perm = "RW-" }\n"orders"'
@@ -200,10 +217,11 @@ def test_a_deviation_is_sent_once_its_maintenance_window_is_over(tmp_path: Path)
         words = ("--from", "1 hour ago", "--for", "2h", "--topic", "payments")
         window = asked(world, "maintenance", "start", *words).partition(":")[0]
         eventually(
-            lambda: f"planned: window {window}" in asked(world, "expect", "check", *journal),
+            lambda: f"planned: window {window}" in asked_here(world, "expect", "check", *journal),
             within=WITHIN,
             what="a deviation that is settled",
         )
+        assert f"planned: window {window}" in asked(world, "expect", "check", *journal)
         (tmp_path / "messages.toml").write_text(f'expect = "expected.toml"\n{FILE}')
         with world.sending() as process:
             process.await_line("following .*; 1 receiver", within=WITHIN)

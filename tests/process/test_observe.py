@@ -19,6 +19,7 @@ from tests.process.running import NameServerProcess, environment, holding
 from tests.support.server.webhook import WebhookServer
 from tests.support.system.processes import Process, eventually
 from tests.unit.app.parts import registration
+from tests.unit.journal.disk_parts import records_in
 
 NAMEKEEPER = (sys.executable, "-m", "namekeeper")
 WITHIN = 30.0
@@ -57,8 +58,8 @@ def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def records(tmp_path: Path, address: str) -> list[dict[str, object]]:
-    found = run(tmp_path, "journal", "cat", folder_of(tmp_path, address))
-    return [json.loads(line) for line in found.stdout.splitlines()]
+    """What is in the journal; a command in a loop takes seconds of a processor."""
+    return records_in(folder_of(tmp_path, address))
 
 
 def starts_in(tmp_path: Path, address: str) -> list[dict[str, object]]:
@@ -76,6 +77,15 @@ def test_our_readers_read_what_an_observer_wrote(tmp_path: Path) -> None:
         with observing(tmp_path, address) as observer:
             with holding(address, registers):
                 observer.await_line(r"observed: 1 broker, 2 topics", within=WITHIN)
+                eventually(
+                    lambda: written_status(tmp_path, address).get("state") == "observed",
+                    within=WITHIN,
+                    what="a status that is written",
+                )
+                shown = run(
+                    tmp_path, "observe", "--status", "--json", "--journal", str(tmp_path / "observed")
+                )
+                assert json.loads(shown.stdout)[address.replace(":", "_")]["state"] == "observed", shown
                 assert live.ask(216, topic="gone").code == 0
                 eventually(
                     lambda: has(tmp_path, address, "topic_queues"), within=WITHIN, what="the deleted topic"
@@ -94,6 +104,8 @@ def test_our_readers_read_what_an_observer_wrote(tmp_path: Path) -> None:
     for words in (("history", "kept"), ("route-at", "kept")):
         done = run(tmp_path, *words, "--journal", folder)
         assert (done.returncode, done.stderr) == (0, ""), done
+    cat = run(tmp_path, "journal", "cat", folder)
+    assert [json.loads(line) for line in cat.stdout.splitlines()] == records(tmp_path, address)
     for words in ("ls", "replay"):
         assert run(tmp_path, "journal", words, folder).returncode in {0, 3}
 
@@ -184,18 +196,12 @@ def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: P
     try:
         with observing(tmp_path, fake.address) as observer:
             eventually(
-                lambda: written_reason(
-                    tmp_path, fake.address
-                ),  # the command in a loop takes seconds of a processor
-                within=WITHIN,
-                what="a reason that is written",
-            )
-            status = eventually(
-                lambda: status_of(tmp_path, fake.address),
+                lambda: written_status(tmp_path, fake.address).get("reason"),
                 within=WITHIN,
                 what="a reason why it is not observed",
             )
-            assert status["state"] == "connecting"
+            status = written_status(tmp_path, fake.address)
+            assert (status["state"], bool(status["reason"])) == ("connecting", True)
             assert fake.connections <= 12
             observer.terminate()
             assert observer.wait(within=20) == 0
@@ -204,18 +210,11 @@ def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: P
         fake.close()
 
 
-def written_reason(tmp_path: Path, address: str) -> object:
-    """The reason that the observer has written, which the command shows."""
+def written_status(tmp_path: Path, address: str) -> dict[str, object]:
+    """The status that the observer has written, which the command shows."""
     written = json.loads((tmp_path / "observed" / STATUS_FILE).read_text())
-    return written.get(address.replace(":", "_"), {}).get("reason")
-
-
-def status_of(tmp_path: Path, address: str) -> dict[str, object] | None:
-    shown = run(tmp_path, "observe", "--status", "--json", "--journal", str(tmp_path / "observed"))
-    if shown.returncode:
-        return None
-    status: dict[str, object] = json.loads(shown.stdout).get(address.replace(":", "_"), {})
-    return status if status.get("reason") else None
+    status: dict[str, object] = written.get(address.replace(":", "_"), {})
+    return status
 
 
 def page_of(observer: Process) -> str:
