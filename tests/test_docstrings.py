@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents.statements import statements
+
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "namekeeper"
 
 HEADLESS = re.compile(
@@ -18,7 +20,7 @@ HEADLESS = re.compile(
 
 def headless(source: str) -> Iterator[tuple[int, str]]:
     """The line and the first line of docstrings, of attributes too, that begin without a subject."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))) if HEADLESS.match(text.strip()):
                 yield node.lineno, text.strip().partition("\n")[0]

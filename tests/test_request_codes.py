@@ -134,7 +134,7 @@ def test_no_other_module_has_a_table_of_request_codes():
     found = {
         path.relative_to(SOURCES).as_posix()
         for path in SOURCES.rglob("*.py")
-        if any(tables_of_codes(ast.parse(path.read_text())))
+        if (text := path.read_text()).count("Code.") >= 3 and any(tables_of_codes(ast.parse(text)))
     }
     assert found == set(TABLES)
 

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.support.documents.statements import statements
+
 __all__ = ["Name", "classes_of", "names_in_python", "names_in_sql", "words_of"]
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -31,7 +33,7 @@ def words_of(name: str) -> list[str]:
 
 def classes_of(source: str) -> list[str]:
     """Return the names of all classes of a module."""
-    return [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    return [node.name for node in statements(ast.parse(source)) if isinstance(node, ast.ClassDef)]
 
 
 def names_in_python(source: str) -> Iterator[Name]:
