@@ -1,11 +1,15 @@
 """Copies sealed segments to another folder, each completely or not at all; deletes nothing."""
 
+import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from typing import NamedTuple
+from contextlib import suppress
+from io import RawIOBase
+from typing import IO, NamedTuple, cast
 
+from namekeeper.common.counts import shown_count, shown_list
 from namekeeper.pipeline.errors import JournalFolderError, MissingFolderError
 from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.ingest.segment_lines import TEXT_BYTES
 from namekeeper.pipeline.ingest.segments import Segment, list_segments
 
 __all__ = ["Shipped", "ship"]
@@ -34,7 +38,8 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
         progress: Called with what is done and how far it is.
 
     Raises:
-        JournalFolderError: The journal can't be read, or the target not written.
+        JournalFolderError: The journal can't be read, or the target not written. If only some segments can't
+            be read, or change meanwhile, the others were copied.
     """
     segments = sorted(
         list_segments([journal]).segments, key=lambda segment: (segment.boot_key, segment.first_seq)
@@ -42,11 +47,19 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
     there = _there(target)
     missing = [segment for segment in segments if _is_missing(segment, journal, there, target)]
     sizes: list[int] = []
+    problems: list[str] = []
     for done, segment in enumerate(missing):
         progress("shipping segments", done, len(missing))
-        size = _copy(segment, journal, target)
+        try:
+            size = _copy(segment, journal, target)
+        except _SourceError as error:
+            problems.append(f"{segment.file} can't be copied to {target.uri}: {error}")
+            continue
         sizes += [] if size is None else [size]
     progress("shipping segments", len(missing), len(missing))
+    if problems:
+        copied = shown_count(len(sizes), "segment", "were")
+        raise JournalFolderError(f"{shown_list(problems, 1)}; {copied} copied, run it again for the rest")
     return Shipped(len(sizes), sum(sizes), len(segments) - len(missing))
 
 
@@ -76,15 +89,78 @@ def _identity(segment: Segment) -> tuple[object, ...]:
 
 
 def _copy(segment: Segment, journal: Folder, target: Folder) -> int | None:
-    """Copy one; returns its bytes, or None if retention has deleted it meanwhile."""
+    """Copy one; returns its bytes, or None if retention has deleted it meanwhile.
+
+    Raises:
+        _SourceError: It can't be read, or changes meanwhile; the target has nothing of it.
+        JournalFolderError: The target can't be written.
+    """
     try:
-        with ExitStack() as opened:
-            try:
-                source = opened.enter_context(journal.open(segment.path))
-            except FileNotFoundError:
-                return None
-            return target.put_stream(segment.file, source)
+        opened = journal.open(segment.path)
+    except FileNotFoundError:
+        return None
     except OSError as error:
-        raise JournalFolderError(
-            f"{segment.file} can't be copied to {target.uri}: {error}; what was copied stays, run it again"
-        ) from error
+        raise _SourceError(str(error)) from error
+    with opened as source:
+        try:
+            return target.put_stream(segment.file, cast("IO[bytes]", _Unchanged(source, segment, journal)))
+        except _SourceError:
+            raise
+        except OSError as error:
+            raise JournalFolderError(
+                f"{segment.file} can't be copied to {target.uri}: {error}; copied segments stay, run it again"
+            ) from error
+
+
+class _SourceError(Exception):
+    """A segment that can't be read, or is not what was listed."""
+
+
+class _Unchanged(RawIOBase):
+    """The bytes of a sealed segment, which never changes: reading ends with an error if it does.
+
+    Otherwise the copy of a file that grows would never end, and a mixture of two contents would stay.
+
+    Args:
+        source: the file.
+        segment: what it is.
+        journal: its folder.
+
+    Raises:
+        _SourceError: it is larger than any segment.
+    """
+
+    def __init__(self, source: IO[bytes], segment: Segment, journal: Folder) -> None:
+        super().__init__()
+        self._source = source
+        self._state = _state_of(source)
+        self._left = journal.size(segment.path) if self._state is None else self._state[0]
+        if self._state is None and not self._left:
+            raise _SourceError("it is gone")
+        if self._left > TEXT_BYTES:
+            raise _SourceError(f"it has {self._left:,} bytes, more than a segment has: move it away")
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to so many bytes; none at the end of the file.
+
+        Raises:
+            _SourceError: it can't be read, or has changed.
+        """
+        try:
+            data = (
+                self._source.read(min(size, self._left) if size >= 0 else self._left) if self._left else b""
+            )
+        except OSError as error:
+            raise _SourceError(str(error)) from error
+        self._left -= len(data)
+        if not data and (self._left or _state_of(self._source) != self._state):
+            raise _SourceError("it changes while it is read, and a sealed segment never does")
+        return data
+
+
+def _state_of(source: IO[bytes]) -> tuple[int, int] | None:
+    """Bytes of an open file, and the time of its last change in ns; None of an object in a store."""
+    with suppress(OSError, AttributeError):
+        found = os.fstat(source.fileno())
+        return found.st_size, found.st_mtime_ns
+    return None

@@ -1,6 +1,7 @@
 """Shipping segments."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,72 @@ def test_a_target_that_may_not_be_looked_into_says_so(tmp_path, monkeypatch, ask
     monkeypatch.setattr(target, asked, denied)
     with pytest.raises(JournalFolderError, match=rf"{complaint}.*Permission denied.*may this user"):
         ship(open_folder(str(tmp_path / "j")), target, lambda *_: None)
+
+
+def changed(path: Path, how: str) -> None:
+    """Change a file as somebody might while it is read."""
+    data = path.read_bytes()
+    if how == "vanishes":
+        path.unlink()
+    elif how == "is replaced":
+        (path.parent / "other").write_bytes(data[::-1])
+        (path.parent / "other").replace(path)
+    else:
+        path.write_bytes({"grows": data * 3, "is cut": data[:9], "is overwritten": data[::-1]}[how])
+
+
+@pytest.mark.parametrize("how", ["grows", "is cut", "is overwritten"])
+def test_a_segment_that_changes_while_it_is_read_is_not_sent_and_holds_up_no_other(
+    tmp_path, monkeypatch, how
+):
+    first = write_segment(tmp_path / "j", RECORDS[:9])
+    second = write_segment(tmp_path / "j", RECORDS[9:])
+    whole = first.read_bytes()
+    os.utime(first, ns=(0, 0))
+    journal, target = open_folder(str(tmp_path / "j")), open_folder(str(tmp_path / "to"))
+    put = target.put_stream
+    monkeypatch.setattr(
+        target,
+        "put_stream",
+        lambda name, source: (name == first.name and changed(first, how), put(name, source))[1],
+    )
+    with pytest.raises(JournalFolderError, match=rf"{first.name} .* it changes .*; 1 segment was copied"):
+        ship(journal, target, lambda *_: None)
+    assert content(tmp_path / "to") == {second.name: second.read_bytes()}
+    monkeypatch.undo()
+    first.write_bytes(whole)
+    assert ship(journal, target, lambda *_: None)[::2] == (1, 1)
+    assert content(tmp_path / "to") == content(tmp_path / "j")
+
+
+@pytest.mark.parametrize("how", ["vanishes", "is replaced"])
+def test_a_segment_that_another_file_replaces_is_sent_as_it_was(tmp_path, monkeypatch, how):
+    path = write_segment(tmp_path / "j", RECORDS)
+    whole = path.read_bytes()
+    journal, target = open_folder(str(tmp_path / "j")), open_folder(str(tmp_path / "to"))
+    put = target.put_stream
+    monkeypatch.setattr(target, "put_stream", lambda *words: (changed(path, how), put(*words))[1])
+    assert ship(journal, target, lambda *_: None).copied == 1
+    assert content(tmp_path / "to") == {path.name: whole}
+
+
+@pytest.mark.parametrize("what", ["no end", "pipe", "not readable"])
+def test_a_file_with_the_name_of_a_segment_holds_up_no_other(tmp_path, monkeypatch, what):
+    bad, good = (write_segment(tmp_path / "j", records) for records in (RECORDS[:9], RECORDS[9:]))
+    journal, target = open_folder(str(tmp_path / "j")), open_folder(str(tmp_path / "to"))
+    opened = journal.open
+
+    def become_bad(name):
+        if name == bad.name and what == "no end":
+            os.truncate(bad, 1 << 42)
+        elif name == bad.name:
+            bad.unlink()
+            os.mkfifo(bad)
+        if name == bad.name and what == "not readable":
+            raise OSError(errno.EIO, "Input/output error", name)
+        return opened(name)
+
+    monkeypatch.setattr(journal, "open", become_bad)
+    with pytest.raises(JournalFolderError, match=rf"{bad.name} can't be copied"):
+        ship(journal, target, lambda *_: None)
+    assert content(tmp_path / "to") == {good.name: good.read_bytes()}

@@ -24,16 +24,18 @@ def ship(context: click.Context, /, journal: str, target: str, *, watch_ms: int 
     """Copy the sealed segments of the journal in DIR to URI, a path or any file system that pyarrow knows.
 
     A segment appears atomically. Segments that are there already are not sent again, and nothing is deleted.
+    One that can't be read, or changes meanwhile, holds up no other; it is reported, and sent the next time.
     """
     try:
         with refusals():
-            _ship_once(journal, target)
+            if watch_ms is None:
+                _ship_once(journal, target)
             while watch_ms is not None:
-                time.sleep(watch_ms / 1_000)
                 try:
                     _ship_once(journal, target)
                 except PipelineError as error:
                     echo(f"{error}; trying again in {shown_duration(watch_ms)}", err=True)
+                time.sleep(watch_ms / 1_000)
     except KeyboardInterrupt:
         echo("stopped; every copied segment is complete", err=True)
         context.exit(_EXIT_INTERRUPTED)

@@ -53,6 +53,19 @@ def test_watching_goes_on_through_errors_and_ends_with_ctrl_c(tmp_path, monkeypa
     assert waits == [60.0] * 3
 
 
+def test_watching_begins_before_the_journal_or_its_target_is_there(tmp_path, monkeypatch):
+    def wait(_seconds):
+        if (tmp_path / "to").is_dir():
+            raise KeyboardInterrupt
+        write_segment(tmp_path / "j", RECORDS)
+
+    monkeypatch.setattr(journal_ship.time, "sleep", wait)
+    done = CliRunner().invoke(ship, [str(tmp_path / "j"), str(tmp_path / "to"), "--watch", "60s"])
+    assert done.exit_code == 130
+    assert "is no folder" in done.stderr.splitlines()[0]
+    assert "1 segment copied" in done.stderr
+
+
 NOBODY = 65_534
 
 
