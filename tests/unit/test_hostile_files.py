@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from namekeeper.app.access_files import read_rules
+from namekeeper.app.access_files import read_policy, read_rules
 from namekeeper.app.kv_file import KvFile
 from namekeeper.broker.broker_conf import read_broker_conf
 from namekeeper.broker.topic_config_file import TopicConfigFile
@@ -18,11 +18,15 @@ from namekeeper.cli.group import namekeeper
 from namekeeper.cli.launch import load_startup
 from namekeeper.client.routes.disk_cache import RouteDiskCache
 from namekeeper.errors import NamekeeperError
-from namekeeper.files import FILE_BYTES
+from namekeeper.expected.maintenance import MaintenanceLog
+from namekeeper.expected.state_file import read_expected
+from namekeeper.files import FILE_BYTES, read_named_text
 from namekeeper.journal.disk.heard_file import HEARD_FILE, load_heard
 from namekeeper.journal.disk.identity import IDENTITY_FILE, load_identity
 from namekeeper.journal.disk.last_boot import last_boot_path, load_last_boot
 from namekeeper.journal.disk.missing_file import MISSING_FILE, load_missing
+from namekeeper.notifications.outbox_folder import OUTBOX_FILE, read_outbox
+from namekeeper.notifications.settings import parse_messages_file
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.ingest.ledger import Ledger
@@ -47,6 +51,10 @@ HOSTILE: dict[str, Callable[[Path], object]] = {
     "line without end": _of(b"a" * MIB),
     "text without end": _of(b'{"' + b"a" * MIB),
     "NULs": _of(bytes(MIB)),
+    "blank lines": _of(b"\n" * MIB),
+    "lines that say nothing": _of(b"x\n" * 100_000),
+    "no UTF-8": _of(b"a = '\xff\xfe'\n" * 1_000),
+    "number without end": _of(b"a = " + b"9" * MIB),
     "lists without end": _of(b"[" * DEPTH),
     "objects without end": _of(b'{"a":' * DEPTH),
     "lists in a member that nobody knows": _of(b'{"a":' + b"[" * DEPTH + b"]" * DEPTH + b"}"),
@@ -69,6 +77,14 @@ def _name(folder: Path, name: str) -> Path:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / "file").rename(folder / name)
     return folder
+
+
+def _rules_with_keys(folder: Path) -> str:
+    rules = folder / "rules.toml"
+    rules.write_text('mode = "enforce"\nkeys = "file"\n')
+    if (folder / "file").is_file():
+        (folder / "file").chmod(0o600)
+    return str(rules)
 
 
 def _observe(*words: str) -> None:
@@ -98,6 +114,13 @@ READERS: dict[str, Callable[[Path], object]] = {
     ),
     "status of an observer": lambda folder: _observe(
         "--status", "--journal", str(_name(folder, STATUS_FILE))
+    ),
+    "secret keys": lambda folder: read_policy(_rules_with_keys(folder), {}),
+    "expected state": lambda folder: read_expected(str(folder / "file")),
+    "maintenance log": lambda folder: MaintenanceLog(str(folder / "file")).windows(),
+    "outbox": lambda folder: read_outbox(str(_name(folder, OUTBOX_FILE))),
+    "receivers of messages": lambda folder: parse_messages_file(
+        read_named_text(str(folder / "file")), source="m.toml"
     ),
     "manifest": lambda folder: Manifest.from_json(LocalFolder(str(folder)).read("file"), "file"),
     "ledger": lambda folder: Ledger.from_json(LocalFolder(str(folder)).read("file")),

@@ -6,19 +6,24 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
 from namekeeper.access.policy import AccessPolicy, check_users
 from namekeeper.access.rules import AccessRules
 from namekeeper.access.rules_file import NO_KEYS, parse_access_file, parse_keys_file
+from namekeeper.access.signature import AccessKeys
 from namekeeper.errors import ConfigError
 from namekeeper.files import problem_with
 
 __all__ = ["AccessFiles", "ReadPolicy", "read_policy", "read_rules"]
 
 log = logging.getLogger("namekeeper.access")
+
+T = TypeVar("T")
 
 POLL_SECONDS = 0.5
 """Interval of the check for changes, as for TLS files."""
@@ -35,22 +40,90 @@ class ReadPolicy(Struct, frozen=True):
     digest: bytes
 
 
+class _Parsed(Generic[T]):
+    """The value of a file's text, made once for each content: a file of megabytes takes seconds.
+
+    Args:
+        parse: makes the value of a text; raises ConfigError.
+    """
+
+    def __init__(self, parse: Callable[[str], T]) -> None:
+        self._parse = parse
+        self._digest = b""
+        self._value: T | None = None
+        self._problem = ""
+
+    def of(self, text: str, digest: bytes) -> T:
+        """Return the value.
+
+        Args:
+            text: the content of the file.
+            digest: of the content.
+
+        Raises:
+            ConfigError: as `parse`.
+        """
+        if digest != self._digest:
+            self._value, self._problem = None, ""
+            try:
+                self._value = self._parse(text)
+            except ConfigError as error:
+                self._problem = str(error)
+            self._digest = digest
+        if self._value is None:
+            raise ConfigError(self._problem)
+        return self._value
+
+
+class _PolicyReader:
+    """Reads both files again and again; blocks on the disk.
+
+    Args:
+        path: the file of rules.
+        environment: variables that may hold keys.
+    """
+
+    def __init__(self, path: str, environment: Mapping[str, str]) -> None:
+        self._path = path
+        self._environment = environment
+        self._rules = _Parsed(lambda text: parse_access_file(text, source=path))
+        self._keys: tuple[str, _Parsed[AccessKeys]] | None = None
+        """Path of the file of keys, and what was read from it."""
+
+    def read(self) -> ReadPolicy:
+        """Read both files.
+
+        Raises:
+            ConfigError: they can't be read or used; one line that names the remedy.
+        """
+        text, digest = _read_text(self._path)
+        file = self._rules.of(text, digest)
+        if file.keys_path is None:
+            return ReadPolicy(AccessPolicy(file.rules, NO_KEYS), digest)
+        path = str(Path(self._path).parent / file.keys_path)
+        text, keys_digest = _read_text(path, is_secret=True)
+        policy = AccessPolicy(file.rules, self._keys_in(path).of(text, keys_digest))
+        check_users(policy, source=self._path)
+        return ReadPolicy(policy, digest + keys_digest)
+
+    def _keys_in(self, path: str) -> _Parsed[AccessKeys]:
+        if self._keys is None or self._keys[0] != path:
+            parse = partial(parse_keys_file, source=path, environment=self._environment)
+            self._keys = path, _Parsed(parse)
+        return self._keys[1]
+
+
 def read_policy(path: str, environment: Mapping[str, str]) -> ReadPolicy:
-    """Read both files; blocks on the disk.
+    """Read both files once; blocks on the disk.
+
+    Args:
+        path: the file of rules.
+        environment: variables that may hold keys.
 
     Raises:
         ConfigError: they can't be read or used; one line that names the remedy.
     """
-    text, digest = _read_text(path)
-    file = parse_access_file(text, source=path)
-    if file.keys_path is None:
-        return ReadPolicy(AccessPolicy(file.rules, NO_KEYS), digest)
-    keys_path = str(Path(path).parent / file.keys_path)
-    keys_text, keys_digest = _read_text(keys_path, is_secret=True)
-    keys = parse_keys_file(keys_text, source=keys_path, environment=environment)
-    policy = AccessPolicy(file.rules, keys)
-    check_users(policy, source=path)
-    return ReadPolicy(policy, digest + keys_digest)
+    return _PolicyReader(path, environment).read()
 
 
 def read_rules(path: str) -> AccessRules:
@@ -80,10 +153,9 @@ class AccessFiles:
             environment: variables that may hold keys.
             poll_seconds: interval of the checks for changes.
         """
-        self._path = path
-        self._environment = environment
+        self._reader = _PolicyReader(path, environment)
         self._poll_seconds = poll_seconds
-        self._applied = read_policy(path, environment)
+        self._applied = self._reader.read()
         self._seen = self._applied.digest
         """Digest at the last read."""
         self._trouble = ""
@@ -103,7 +175,7 @@ class AccessFiles:
         while True:
             await asyncio.sleep(self._poll_seconds)
             try:
-                found = await asyncio.to_thread(read_policy, self._path, self._environment)
+                found = await asyncio.to_thread(self._reader.read)
             except ConfigError as error:
                 self._complain(str(error))
             else:

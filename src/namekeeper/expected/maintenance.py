@@ -17,12 +17,14 @@ from namekeeper.answers.incidents.deviation import Deviation
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.times import iso_text
+from namekeeper.common.counts import shown_count
 from namekeeper.errors import ConfigError
 from namekeeper.files import SMALL_FILE_BYTES, open_plain_file, problem_with, read_if_exists, write_all
 from namekeeper.foreign_json import UNREADABLE_JSON
 
 __all__ = [
     "EARLY_MS",
+    "NOTES_LIMIT",
     "MaintenanceEntry",
     "MaintenanceLog",
     "MaintenanceWindow",
@@ -36,6 +38,8 @@ EARLY_MS = 5_000
 """An incident that began so long before a window is still a part of it: clocks differ."""
 _TEXT_LIMIT = 500
 """Most characters of a reason."""
+NOTES_LIMIT = 20
+"""Most lines that are named because they can't be read."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -160,6 +164,7 @@ class MaintenanceLog:
 
     def _entries(self) -> Iterable[MaintenanceEntry]:
         self.notes = []
+        unreadable = 0
         try:
             data = read_if_exists(self.path, limit=SMALL_FILE_BYTES)
         except OSError as error:
@@ -170,7 +175,12 @@ class MaintenanceLog:
             try:
                 yield msgspec.json.decode(line, type=MaintenanceEntry)
             except UNREADABLE_JSON as error:
-                self.notes.append(f"{self.path}: line {number} makes no window: {error}")
+                unreadable += 1
+                if unreadable <= NOTES_LIMIT:
+                    self.notes.append(f"{self.path}: line {number} makes no window: {error}")
+        if unreadable > NOTES_LIMIT:
+            more = shown_count(unreadable - NOTES_LIMIT, "more line")
+            self.notes.append(f"{self.path}: {more} can't be read: is it the log of maintenance?")
 
     def _append(self, entry: MaintenanceEntry) -> None:
         line = msgspec.json.encode(entry) + b"\n"

@@ -16,10 +16,13 @@ from namekeeper.expected.state import ExpectedCluster, ExpectedQueues, ExpectedS
 from namekeeper.files import read_named_text
 from namekeeper.model.perm import format_perm
 
-__all__ = ["FILE_LIMIT", "expected_text", "parse_expected", "read_expected"]
+__all__ = ["FILE_LIMIT", "ROWS_LIMIT", "expected_text", "parse_expected", "read_expected"]
 
 FILE_LIMIT = 32 << 20
 """Most bytes of a file: 100,000 topics with rows of their own on four brokers take less."""
+
+ROWS_LIMIT = 5_000_000
+"""Most rows of topics, one for each broker: 300 brokers of 10,000 topics have 3,000,000."""
 
 _TOP = ("since", "cluster")
 _CLUSTER = (
@@ -100,12 +103,15 @@ def _cluster(row: Mapping[str, Any], number: int, source: str) -> ExpectedCluste
         broker: _members(ids, f"{where}: brokers: {broker!r}")
         for broker, ids in _table(row, "brokers", where, '"broker-a" = [0, 1]').items()
     }
-    topics = {
-        topic: _topic(value, brokers, f"{where}: topic {topic!r}")
-        for topic, value in _table(
-            row, "topics", where, '"orders" = { read = 8, write = 8, perm = "RW-" }'
-        ).items()
-    }
+    topics: dict[str, dict[str, ExpectedQueues]] = {}
+    count = 0
+    for topic, value in _table(
+        row, "topics", where, '"orders" = { read = 8, write = 8, perm = "RW-" }'
+    ).items():
+        topics[topic] = _topic(value, brokers, f"{where}: topic {topic!r}")
+        count += len(topics[topic])
+        if count > ROWS_LIMIT:
+            raise ConfigError(f"{where}: its topics have more than {ROWS_LIMIT:,} rows, one for each broker")
     orders = _table(row, "orders", where, '"orders" = "broker-a:8;broker-b:8"')
     for topic, text in orders.items():
         if topic not in topics:
@@ -190,9 +196,11 @@ def _perm(value: object, where: str) -> int:
 def _texts(value: object, where: str) -> list[str]:
     if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
         raise ConfigError(f"{where}: it must be a list of names, and at least one")
-    if len(set(value)) < len(value):
-        twice = next(each for each in value if value.count(each) > 1)
-        raise ConfigError(f"{where}: it names {twice!r} twice")
+    seen: set[str] = set()
+    for each in value:
+        if each in seen:
+            raise ConfigError(f"{where}: it names {each!r} twice")
+        seen.add(each)
     return value
 
 

@@ -126,6 +126,12 @@ class Outbox(Struct, kw_only=True):
     tracking: Tracking = msgspec.field(default_factory=Tracking)
     receivers: dict[str, ReceiverState] = {}
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether each event that waits is of an incident that is here: the file may be somebody else's."""
+        waiting = {each.incident for state in self.receivers.values() for each in state.waiting}
+        return waiting <= self.tracking.incidents.keys()
+
     def plan(self, settings: NotificationSettings, now: int) -> bool:
         """Decide what each receiver has to be sent; returns whether anything changed.
 

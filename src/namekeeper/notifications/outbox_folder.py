@@ -84,6 +84,10 @@ def _outbox_in(file: str) -> Outbox | None:
         raise ConfigError(
             f"{file} is no outbox: {error}; move it away: open incidents are then sent once more"
         ) from None
+    if not found.is_consistent:
+        raise ConfigError(
+            f"{file} is no outbox: a message waits about an incident that it lacks; move it away"
+        )
     if found.version != Outbox().version:
         raise ConfigError(f"{file} was written by a later release: it has version {found.version}")
     return found

@@ -150,9 +150,13 @@ def _members(body: bytes) -> tuple[ClusterInfo, int]:
         raise TooLargeError(f"{brokers:,} brokers, more than {BROKERS_LIMIT:,}")
     for broker in info.broker_addr_table.values():
         _check_names([broker.cluster, *broker.broker_addrs.values()])
+    members = 0
     for cluster, names in info.cluster_addr_table.items():
         _check_names([cluster, *names], BROKER_NAMES_LIMIT)
-    return info, brokers
+        members += 1 + len(names)
+    if members > BROKERS_LIMIT:
+        raise TooLargeError(f"{members:,} clusters and names in them, more than {BROKERS_LIMIT:,}")
+    return info, max(brokers, members - len(info.cluster_addr_table))
 
 
 def _topics(body: bytes) -> tuple[list[str], int]:

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -120,16 +121,17 @@ async def test_what_breaks_while_the_server_runs_changes_nothing_and_is_said_onc
 ):
     checks = []
 
-    def counted(*words):
+    def counted():
         checks.append(None)
-        return read_policy(*words)
+        return reading()
 
     files = await asyncio.to_thread(AccessFiles, str(file), {"KEY": "k"}, poll_seconds=0.001)
     before, taken = files.policy, []
     watching = asyncio.create_task(files.watch(taken.append))
     await asyncio.to_thread(breaking, file)
     await eventually(lambda: BROKEN[breaking] in files.trouble)
-    monkeypatch.setattr(access_files, "read_policy", counted)
+    reading = files._reader.read
+    monkeypatch.setattr(files._reader, "read", counted)
     await eventually(lambda: len(checks) >= 5)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
@@ -157,6 +159,26 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_as_one_of_the_two(file
     for _ in range(2):
         files._take(read(file), taken.append)
     assert [policy.rules.mode.value for policy in taken] == ["enforce"]
+
+
+def test_a_content_is_parsed_once_however_often_it_is_read(file, monkeypatch):
+    """Files of megabytes take seconds, and the server reads them twice a second."""
+    parsed = []
+
+    def counted(parse, text, **more):
+        parsed.append(parse)
+        return parse(text, **more)
+
+    for name in ("parse_access_file", "parse_keys_file"):
+        monkeypatch.setattr(access_files, name, partial(counted, getattr(access_files, name)))
+    reader = AccessFiles(str(file), {"KEY": "k"})._reader
+    assert {reader.read().digest for _ in range(3)} == {read(file).digest}
+    assert len(parsed) == 2 + 2
+    file.write_text("broken")
+    for _ in range(3):
+        with pytest.raises(ConfigError, match="is not TOML"):
+            reader.read()
+    assert len(parsed) == 5
 
 
 def test_a_server_does_not_start_with_rules_that_cant_be_used(tmp_path):

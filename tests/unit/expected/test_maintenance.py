@@ -13,6 +13,7 @@ from namekeeper.answers.incidents.texts import what
 from namekeeper.errors import ConfigError
 from namekeeper.expected.maintenance import (
     EARLY_MS,
+    NOTES_LIMIT,
     MaintenanceLog,
     MaintenanceWindow,
     Scope,
@@ -220,3 +221,11 @@ def test_a_log_that_is_full_or_no_file_is_one_line(log: MaintenanceLog, tmp_path
     Path(log.path).mkdir()
     with pytest.raises(ConfigError):
         log.windows()
+
+
+def test_a_log_of_rubbish_is_told_in_a_few_lines(tmp_path):
+    log = MaintenanceLog(str(tmp_path / "log"))
+    (tmp_path / "log").write_bytes(b"x\n" * 1_000)
+    assert log.windows() == []
+    assert len(log.notes) == NOTES_LIMIT + 1
+    assert "980 more lines can't be read" in log.notes[-1]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.errors import ConfigError
+from namekeeper.expected import state_file
 from namekeeper.expected.state import ExpectedCluster, ExpectedQueues, ExpectedState
 from namekeeper.expected.state_file import expected_text, parse_expected, read_expected
 from tests.unit.expected.seeds import HOSTILE, fleet, learned
@@ -158,3 +159,17 @@ def test_a_name_server_has_a_broker_in_one_cluster():
 def test_a_file_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(ConfigError, match="does not exist"):
         read_expected(str(tmp_path / "none.toml"))
+
+
+def test_a_long_list_with_a_name_twice_is_read_once():
+    """Each name was counted in the whole list: an hour for a list of a megabyte."""
+    names = ", ".join(f'"{number}"' for number in [*range(40_000), 39_999])
+    text = f'since = "2026-01-31T03:12:00Z"\n[[cluster]]\nname = "c"\nname_servers = [{names}]\n'
+    with pytest.raises(ConfigError, match="it names '39999' twice"):
+        parse_expected(text, source="f.toml")
+
+
+def test_rows_of_topics_have_a_limit(monkeypatch):
+    monkeypatch.setattr(state_file, "ROWS_LIMIT", 3)
+    with pytest.raises(ConfigError, match="its topics have more than 3 rows"):
+        parse_expected(FILE, source="f.toml")

@@ -31,7 +31,15 @@ def test_one_process_owns_the_folder(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"{", "is no outbox"), (b'{"version": 2}', "later release"), (b'{"receivers": 3}', "is no outbox")],
+    [
+        (
+            b'{"receivers": {"r": {"since": 1, "waiting": [{"incident": "gone", "sequence": 1}]}}}',
+            "a message waits about an incident that it lacks",
+        ),
+        (b"{", "is no outbox"),
+        (b'{"version": 2}', "later release"),
+        (b'{"receivers": 3}', "is no outbox"),
+    ],
 )
 def test_a_file_that_is_no_outbox_is_refused_with_what_to_do(tmp_path, content, reason):
     (tmp_path / OUTBOX_FILE).write_bytes(content)

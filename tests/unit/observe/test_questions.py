@@ -119,3 +119,18 @@ def test_brokers_beyond_the_limit_are_refused(monkeypatch):
     monkeypatch.setattr(questions, "BROKERS_LIMIT", 1)
     with pytest.raises(TooLargeError, match="2 brokers, more than 1"):
         read(AskMembers(), MEMBERS)
+
+
+def test_clusters_and_their_names_have_a_limit_together(monkeypatch):
+    """A cluster of 20,000 names is allowed, and each of a thousand clusters could have as many."""
+    monkeypatch.setattr(questions, "BROKERS_LIMIT", 5)
+    for clusters, is_refused in (
+        ({"c": ["a", "b"], "d": ["a"]}, False),
+        ({"c": ["a", "b"], "d": ["a", "b"]}, True),
+    ):
+        body = json.dumps({"brokerAddrTable": {}, "clusterAddrTable": clusters}).encode()
+        if is_refused:
+            with pytest.raises(TooLargeError, match="6 clusters and names in them, more than 5"):
+                read(AskMembers(), body)
+        else:
+            assert read(AskMembers(), body).size == 3
