@@ -1,12 +1,10 @@
 """A request with the decision on it, in the form that the journal records."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from namekeeper.access.names import Names
-from namekeeper.access.peer import certificate_names
 from namekeeper.access.rules import AccessMode, Decision
 from namekeeper.messages.catalogue import NameKind
 
@@ -54,9 +52,9 @@ def about(names: Names) -> list[str]:
     return found[:NAMES_LIMIT]
 
 
-def subject_of(certificate: Mapping[str, Any] | None) -> str:
-    """The first name in a verified certificate, as `ssl` shows it; empty if there is none."""
-    return "".join(certificate_names(certificate)[:1])[:TEXT_LIMIT]
+def subject_of(certificate: Sequence[str]) -> str:
+    """The first of the names in a verified certificate; empty if there is none."""
+    return "".join(certificate[:1])[:TEXT_LIMIT]
 
 
 def refusal_of(decision: Decision) -> str:

@@ -7,7 +7,18 @@ from msgspec import Struct
 
 from namekeeper.common.networks import IpAddress, parse_ip
 
-__all__ = ["NOBODY", "Peer", "certificate_names", "peer_at"]
+__all__ = [
+    "CERTIFICATE_NAMES",
+    "NOBODY",
+    "Peer",
+    "certificate_names",
+    "has_too_many_names",
+    "peer_at",
+]
+
+CERTIFICATE_NAMES = 1_000
+"""Most names in a client certificate, with the parts of its subject. OpenSSL accepts a certificate of 100 KB.
+With 25,000 names it takes megabytes for each connection, and access rules are compared with each name."""
 
 _SHORT = {
     "commonName": "CN",
@@ -50,6 +61,12 @@ def certificate_names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
     subject = [part for relative in certificate.get("subject", ()) for part in relative]
     names = [f"{kind}:{value}" for kind, value in certificate.get("subjectAltName", ())]
     return (_subject(subject), *names) if subject else tuple(names)
+
+
+def has_too_many_names(certificate: Mapping[str, Any] | None) -> bool:
+    """Whether a certificate as `ssl` shows it has more names than `CERTIFICATE_NAMES`."""
+    lists = [part for part in (certificate or {}).values() if isinstance(part, tuple)]
+    return sum(map(len, lists)) > CERTIFICATE_NAMES
 
 
 def _subject(parts: Iterable[tuple[str, str]]) -> str:

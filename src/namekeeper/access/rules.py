@@ -134,11 +134,13 @@ class AccessRules(Struct, frozen=True):
 class PeerRules:
     """The rules that can match one peer. Its connection keeps them, so networks are compared once."""
 
-    __slots__ = ("_by_code", "_rules", "peer")
+    __slots__ = ("_by_code", "_certified", "_rules", "peer")
 
     def __init__(self, rules: AccessRules, peer: Peer) -> None:
         self.peer = peer
         self._rules = rules.rules
+        self._certified: dict[int, bool] = {}
+        """Id of the patterns of a rule -> whether they match the peer's certificate."""
         self._by_code: dict[int, tuple[Rule, ...]] = {}
 
     def for_code(self, code: int) -> tuple[Rule, ...]:
@@ -170,12 +172,22 @@ class PeerRules:
     def _find(self, code: int) -> tuple[Rule, ...]:
         found = []
         for rule in self._rules:
-            covers_peer = rule.covers_network(self.peer) and rule.covers_certificate(self.peer)
-            if rule.covers_code(code) and covers_peer:
+            if rule.covers_code(code) and self._covers(rule):
                 found.append(rule)
                 if rule.is_certain:
                     break
         return tuple(found)
+
+    def _covers(self, rule: Rule) -> bool:
+        """Whether the peer is one of the rule's. Its certificate may have many names: it is compared once."""
+        if not rule.covers_network(self.peer):
+            return False
+        if rule.certificates is None:
+            return True
+        key = id(rule.certificates)
+        if key not in self._certified:
+            self._certified[key] = rule.covers_certificate(self.peer)
+        return self._certified[key]
 
 
 def _expression(text: str) -> str:

@@ -8,9 +8,9 @@ from itertools import count
 
 from msgspec import Struct
 
-from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of, subject_of
+from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of
 from namekeeper.access.names import NO_NAMES, Names, names_in
-from namekeeper.access.peer import Peer, certificate_names, peer_at
+from namekeeper.access.peer import Peer, peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, TAKING_OVER
 from namekeeper.access.rules import AccessMode, Decision, PeerRules
@@ -221,7 +221,7 @@ class AccessControl:
                 mode=self._policy.rules.mode,
                 user=judgement.signer.user,
                 claimed=_claimed(judgement),
-                certificate=subject_of(channel.certificate),
+                certificate=channel.certificate_name,
                 about=about(judgement.names),
             )
         )
@@ -229,7 +229,7 @@ class AccessControl:
     def _meet(self, connection: ServerConnection) -> PeerRules:
         """Find the rules for a peer, and its part of the lookup cache."""
         channel = connection.channel
-        peer = peer_at(channel.remote_addr, certificate_names(channel.certificate))
+        peer = peer_at(channel.remote_addr, channel.certificate)
         channel.access = peer_rules = PeerRules(self._policy.rules, peer)
         scope = self._scope(peer_rules)
         connection.reader.use_cache(None if scope is None else self._lookup_cache, scope or b"")
@@ -280,9 +280,8 @@ class AccessControl:
     def _who(self, connection: ServerConnection, signer: Signer) -> str:
         """The peer as the log and the remark name it."""
         channel = connection.channel
-        certificate = certificate_names(channel.certificate)[:1]
-        parts = [channel.remote_addr, *([f"user {signer.user}"] if signer.user else []), *certificate]
-        return printable(", ".join(parts))
+        parts = (channel.remote_addr, f"user {signer.user}" if signer.user else "", channel.certificate_name)
+        return printable(", ".join(filter(None, parts)))
 
 
 def _claimed(judgement: _Judgement) -> str:

@@ -193,7 +193,7 @@ class Journaling:
                 decision=decision,
                 mode=rules.AccessMode.ENFORCE,
                 user=user or None,
-                certificate=judged.subject_of(channel.certificate),
+                certificate=channel.certificate_name,
                 about=judged.about(names_touched(self._state, request)),
             )
         )

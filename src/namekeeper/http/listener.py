@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
+from namekeeper.access.peer import has_too_many_names
 from namekeeper.http.gate import YOUNG_SECONDS
 from namekeeper.http.slots import Slots
 from namekeeper.remoting.address import Address, sharing_host
@@ -197,7 +198,10 @@ class _Admission(asyncio.Protocol):
         self._protocol = protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let the protocol of the pages take over."""
+        """Let the protocol of the pages take over; close if the certificate takes too much memory."""
+        if has_too_many_names(transport.get_extra_info("peercert")):
+            cast("asyncio.Transport", transport).abort()
+            return
         protocol = self._protocol()
         cast("asyncio.Transport", transport).set_protocol(protocol)  # uvloop's is no subclass of it
         protocol.connection_made(transport)

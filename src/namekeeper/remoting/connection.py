@@ -15,7 +15,6 @@ import logging
 from collections.abc import Container
 from typing import cast
 
-from namekeeper.access.judged import subject_of
 from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader, is_lookup
 from namekeeper.remoting.account import Account
@@ -33,6 +32,7 @@ from namekeeper.remoting.connection_state import (
     next_state,
 )
 from namekeeper.remoting.endings import closed_by
+from namekeeper.remoting.scheduler import Peer
 from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codec import decode_frame, encode_response
@@ -91,6 +91,11 @@ class ServerConnection(asyncio.Protocol):
     def is_held_up(self) -> bool:
         """Whether the server holds up its requests, so that it is not silent by itself."""
         return self._state is HELD_UP
+
+    @property
+    def peer(self) -> Peer:
+        """The host that it counts for, and whether a broker is registered over it."""
+        return self._account.host, self.has_broker
 
     @property
     def has_broker(self) -> bool:
@@ -165,13 +170,14 @@ class ServerConnection(asyncio.Protocol):
         """Start; from here on the application knows the channel."""
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
-        self.channel.certificate = transport.get_extra_info("peercert")
-        self.channel.certificate_name = subject_of(self.channel.certificate)
+        is_known = self._context.takes_certificate(self.channel, transport.get_extra_info("peercert"))
         low, high = self._context.limits.write_buffer_bytes
         self._transport.set_write_buffer_limits(high, low)
         self._context.connections.add(self)
         self._context.counters.connections_total += 1
         self._context.hooks.on_connect(self.channel)
+        if not is_known:
+            self.abort()
 
     def data_received(self, data: bytes) -> None:
         """Process the complete requests; the hot path."""
@@ -341,7 +347,7 @@ class ServerConnection(asyncio.Protocol):
                 is_long, is_miss = self._context.hooks.takes_long(first), True
             self._context.scheduler.wait(
                 self._take_turn,
-                peer=(self._account.host, self.has_broker),
+                peer=self.peer,
                 is_long=is_long,
                 is_miss=is_miss,
             )

@@ -6,6 +6,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from namekeeper.access.judged import subject_of
+from namekeeper.access.peer import CERTIFICATE_NAMES, certificate_names, has_too_many_names
 from namekeeper.errors import RequestError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.budget import BodyBudget
@@ -124,6 +126,28 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     connections: set[Any] = field(default_factory=set)
     log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+
+    def takes_certificate(self, channel: Channel, certificate: dict[str, Any] | None) -> bool:
+        """Keep the names of a peer's certificate, and drop the rest: the transport would keep it.
+
+        Args:
+            channel: the connection with the peer.
+            certificate: as `ssl` shows it; None without TLS.
+
+        Returns:
+            whether the connection may stay.
+        """
+        if not certificate:
+            return True
+        may_stay = not has_too_many_names(certificate)
+        if may_stay:
+            channel.certificate = certificate_names(certificate)
+            channel.certificate_name = subject_of(channel.certificate)
+        else:
+            reason = "closing %r: its certificate has more than %d names"
+            self.log_limit.log(logging.WARNING, reason, channel, CERTIFICATE_NAMES)
+        certificate.clear()
+        return may_stay
 
     def failure_response(self, request: RemotingCommand, error: Exception, channel: Channel) -> Response:
         """Make the answer for an error of the request; log a bug and answer it with code 1."""

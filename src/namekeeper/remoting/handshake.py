@@ -20,6 +20,7 @@ from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_pieces import TlsPieces
+from namekeeper.remoting.tls_reads import TlsReads
 from namekeeper.remoting.tls_settings import TlsMode
 from namekeeper.remoting.tls_turns import HURRIED_SECONDS, TlsTurns
 from namekeeper.route.channel import Channel
@@ -76,6 +77,7 @@ class Handshakes:
         self._channel_ids = itertools.count(1)
         self._sniffers: set[ProtocolSniffer] = set()
         self._connecting: dict[asyncio.Task[None], _Connecting] = {}
+        self._tls_reads = TlsReads()
         self._tls_turns: TlsTurns[ProtocolSniffer] = TlsTurns()
         self._hurry_timer: asyncio.TimerHandle | None = None
         self._log_limit = LogLimit(_log)
@@ -191,7 +193,7 @@ class Handshakes:
 
     def _protocol(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> asyncio.Protocol:
         connection = self._connection(self._channel(sniffer))
-        return TlsPieces(connection) if is_tls else connection
+        return TlsPieces(connection, self._tls_reads) if is_tls else connection
 
     async def _tls_context(self, sniffer: ProtocolSniffer) -> ssl.SSLContext | None:
         try:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["ITERATION_SECONDS", "Scheduler"]
+__all__ = ["ITERATION_SECONDS", "Peer", "Scheduler", "WaitingCalls"]
 
 Peer = tuple[str, bool]
 """A host, and whether a broker is registered over the connection."""
@@ -45,7 +45,7 @@ def _call_soon(call: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(call)
 
 
-class _WaitingCalls:
+class WaitingCalls:
     """Calls that wait, by peer; the first peer is next."""
 
     __slots__ = ("_peers", "count")
@@ -97,10 +97,10 @@ class Scheduler:
         """End of the time for lookups that the cache does not answer."""
         self.is_late = False
         """Whether such a lookup had to wait in this iteration."""
-        self._misses = _WaitingCalls()
+        self._misses = WaitingCalls()
         """Such lookups that are short."""
-        self._long_misses = _WaitingCalls()
-        self._requests = _WaitingCalls()
+        self._long_misses = WaitingCalls()
+        self._requests = WaitingCalls()
         self._long: deque[Callable[[], None]] = deque()
         self._background: deque[Step] = deque()
 
@@ -226,7 +226,7 @@ class Scheduler:
         finally:
             self._miss_deadline, self._deadline = end, self._clock() + HALF_SECONDS
 
-    def _serve_some(self, misses: _WaitingCalls, end: float) -> None:
+    def _serve_some(self, misses: WaitingCalls, end: float) -> None:
         for _ in range(misses.count):
             self._miss_deadline = min(end, self._clock() + MISS_TURN_SECONDS)
             misses.take()()

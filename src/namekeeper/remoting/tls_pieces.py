@@ -1,4 +1,4 @@
-"""Writes answers over TLS in pieces, each when the peer has read most of what came before.
+"""Writes answers over TLS in pieces, each when the peer has read most of what came before; reads in turn.
 
 A TLS transport encrypts at once whatever it is given, into a buffer that never shrinks. A list of 10 MB would
 take 14 MB until the end of the connection, and a peer can ask for it over any number of connections.
@@ -7,6 +7,10 @@ take 14 MB until the end of the connection, and a peer can ask for it over any n
 import asyncio
 from collections import deque
 from typing import Any, cast
+
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.scheduler import Peer
+from namekeeper.remoting.tls_reads import TlsReads
 
 __all__ = ["PIECE_BYTES", "UNREAD_BYTES", "TlsPieces"]
 
@@ -22,27 +26,38 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
 
     Args:
         protocol: reads and writes plain bytes.
+        reads: decides when the connection decrypts.
     """
 
     __slots__ = (
         "_is_closing",
+        "_is_held",
+        "_is_lost",
+        "_is_paused",
         "_is_slow",
         "_is_told",
         "_protocol",
+        "_reads",
         "_transport",
         "_waiting",
         "_waiting_bytes",
     )
 
-    def __init__(self, protocol: asyncio.Protocol) -> None:
+    def __init__(self, protocol: ServerConnection, reads: TlsReads) -> None:
         super().__init__()
         self._protocol = protocol
+        self._reads = reads
         self._transport: asyncio.Transport
         self._is_slow = False
         """Whether the transport has more than its high water mark."""
         self._is_told = False
         """Whether the protocol knows that the peer is slow."""
         self._is_closing = False
+        self._is_lost = False
+        self._is_paused = False
+        """Whether the protocol wants to read nothing."""
+        self._is_held = False
+        """Whether other connections decrypt first."""
         self._waiting: deque[memoryview] = deque()
         self._waiting_bytes = 0
 
@@ -52,18 +67,22 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         """Start."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
         cast("Any", transport).set_read_buffer_limits(UNREAD_BYTES)
+        self._reads.add(self)
         self._protocol.connection_made(self)
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes on."""
+        self._reads.note()
         self._protocol.data_received(data)
 
-    def eof_received(self) -> bool | None:
+    def eof_received(self) -> None:
         """Pass the end on."""
-        return self._protocol.eof_received()
+        self._protocol.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop the pieces that wait."""
+        self._is_lost = True
+        self._reads.discard(self)
         self._drop()
         self._protocol.connection_lost(exc)
         del self._protocol  # it refers to this object: memory returns without the collector
@@ -82,6 +101,25 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         if not self._is_slow and self._is_told:
             self._is_told = False
             self._protocol.resume_writing()
+
+    # Called in turn with other connections.
+
+    @property
+    def peer(self) -> Peer:
+        """The host that the connection counts for, and whether a broker is registered over it."""
+        return self._protocol.peer
+
+    def hold(self) -> None:
+        """Decrypt nothing."""
+        self._is_held = True
+        self._transport.pause_reading()
+
+    def go_on(self) -> bool:
+        """Decrypt again, unless the protocol wants nothing; returns whether the connection is open."""
+        self._is_held = False
+        if not self._is_lost and not self._is_paused:
+            self._transport.resume_reading()
+        return not self._is_lost
 
     # Called by the protocol.
 
@@ -118,11 +156,14 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
 
     def pause_reading(self) -> None:
         """Read nothing from the peer."""
+        self._is_paused = True
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read from the peer again."""
-        self._transport.resume_reading()
+        """Read from the peer again, unless other connections are first."""
+        self._is_paused = False
+        if not self._is_held:
+            self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: object = None) -> object:
         """Return information of the transport about the connection."""

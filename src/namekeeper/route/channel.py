@@ -1,6 +1,6 @@
 """A connection as the route tables see it."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from typing import Any
 
@@ -65,10 +65,10 @@ class Channel:
         self.channel_id = channel_id
         self.remote_addr = remote_addr
         """The peer's socket address, or the one in a trusted PROXY header."""
-        self.certificate: Mapping[str, Any] | None = None
-        """The peer's certificate as `ssl` shows it, if TLS has requested and verified one."""
+        self.certificate: tuple[str, ...] = ()
+        """The names in the peer's certificate, if TLS has requested and verified one."""
         self.certificate_name = ""
-        """The first name in that certificate; empty if there is none."""
+        """The first of them, cut; empty if there is none."""
         self.access: Any = None
         """The state of access control for the peer; None before its first request, and without rules."""
         self.user = ""

@@ -170,6 +170,20 @@ def test_a_peer_meets_the_rules_of_its_network_up_to_the_first_that_is_certain()
     assert PeerRules(rules(rule(names=((NameKind.TOPICS, patterns("a")),))), INSIDE).needs_names(105)
 
 
+def test_a_certificate_is_compared_once_with_each_rule(monkeypatch: pytest.MonkeyPatch):
+    compared: list[str] = []
+    covers = NamePatterns.covers
+    monkeypatch.setattr(
+        NamePatterns, "covers", lambda self, name: (compared.append(name), covers(self, name))[1]
+    )
+    peer = Peer(INSIDE.address, tuple(f"DNS:{number}" for number in range(50)))
+    found = PeerRules(
+        rules(rule("a", certificates=patterns("x")), rule("b", certificates=patterns("DNS:49"))), peer
+    )
+    assert [[one.name for one in found.for_code(code)] for code in (105, 103, 105)] == [["b"], ["b"], ["b"]]
+    assert len(compared) == 2 * 50
+
+
 def test_the_http_pages_are_everybodys_until_a_rule_is_about_them():
     assert rules(rule()).judge(HTTP_PAGES, OUTSIDE) == Decision(allowed=True, rule=None)
     pages = rule("pages", frozenset((HTTP_PAGES,)), networks=(ip_network("10.0.0.0/8"),))

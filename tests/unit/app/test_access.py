@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from namekeeper.access.judged import JudgedRequest
-from namekeeper.access.peer import Peer
+from namekeeper.access.judged import JudgedRequest, subject_of
+from namekeeper.access.peer import Peer, certificate_names
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES
 from namekeeper.access.rules import AccessMode, Decision
@@ -55,7 +55,8 @@ class Server:
 
     def connect(self, certificate=None) -> Joined:
         joined = Joined(self.control)
-        joined.channel.certificate = certificate
+        joined.channel.certificate = names = certificate_names(certificate)
+        joined.channel.certificate_name = subject_of(names)
         return joined
 
     def replace(self, *rules: str, over: Joined, secret: str = SECRET):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from namekeeper.access.names import NAMED, Names
 from namekeeper.access.peer import Peer as AccessPeer
+from namekeeper.access.peer import certificate_names
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES
 from namekeeper.access.rules import AccessCase, AccessMode, AccessRules, NamePatterns, Rule, explain
@@ -87,7 +88,7 @@ async def _ask(folder: Path, rules: AccessRules, request: bytes, peer: str, cert
         journaling=parts.effects.journaling, lookup_cache=parts.state.lookup_cache,
     )  # fmt: skip
     joined = Joined(control)
-    joined.channel.remote_addr, joined.channel.certificate = peer, certificate
+    joined.channel.remote_addr, joined.channel.certificate = peer, certificate_names(certificate)
     for _ in range(3):
         joined.deliver(request)
         parts.run_turns()

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer as AccessPeer
+from namekeeper.access.peer import certificate_names
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules import AccessCase, explain
 from namekeeper.access.rules_file import parse_access_file
@@ -174,7 +175,7 @@ def test_what_is_explained_of_look_ups_holds_for_the_front(tmp_path_factory, rul
 
     async def asks() -> tuple[list[int], bool]:
         joined = Lending(tmp_path_factory.getbasetemp(), AccessPolicy(rules, KEYS))
-        joined.channel.remote_addr, joined.channel.certificate = f"{host}:5", certificate
+        joined.channel.remote_addr, joined.channel.certificate = f"{host}:5", certificate_names(certificate)
         joined.ask(frame(105, **fields))
         codes, is_lent = joined.codes, joined.connection.is_lent
         joined.front.close()

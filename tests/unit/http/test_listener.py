@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.access.peer import CERTIFICATE_NAMES
 from namekeeper.http import listener as module
 from namekeeper.http.listener import PageListener
 from namekeeper.remoting.tls import TlsContexts
-from namekeeper.remoting.tls_settings import TlsMode, TlsSettings
+from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.support.wire.certificates import Certificates
@@ -236,3 +237,27 @@ async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates:
     with contextlib.suppress(ConnectionError):
         assert await reader.read() == b""
     writer.close()
+
+
+@both_loops
+async def test_a_certificate_with_too_many_names_is_turned_away(certificates: Certificates) -> None:
+    tls = contexts(
+        certificates,
+        need_client_auth=ClientAuth.REQUIRE,
+        auth_client=True,
+        server_trust_cert_path=str(certificates.trust),
+    )
+    async with listening(tls) as port:
+        for count, said in ((2, b"hello"), (CERTIFICATE_NAMES, b"")):
+            cert, key = certificates.issue(
+                f"client-{count}", *(f"host-{number}.test" for number in range(count))
+            )
+            context = ssl.create_default_context(cafile=str(certificates.trust))
+            context.load_cert_chain(cert, key)
+            reader, writer = await asyncio.open_connection(LOCAL, port, ssl=context)
+            found = b""
+            with contextlib.suppress(ConnectionError):
+                found = await reader.read()
+            assert found == said
+            writer.close()
+    assert Hello.made == 1

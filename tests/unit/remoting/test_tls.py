@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.access.peer import CERTIFICATE_NAMES
 from namekeeper.common.networks import parse_network
 from namekeeper.errors import ConfigError
 from namekeeper.remoting import handshake, tls_turns
@@ -235,6 +236,28 @@ class TestFiles:
             assert not await answers(
                 server, await asyncio.to_thread(client_trusting, certificates, strangers.issue("client"))
             )
+
+    @both_loops
+    async def test_the_names_of_a_certificate_are_kept_alone_and_one_with_too_many_is_turned_away(
+        self, certificates, caplog
+    ):
+        cert, key = certificates.issue("server")
+        async with serving(
+            mode=TlsMode.ENFORCING, test_mode=False, server_cert_path=str(cert), server_key_path=str(key),
+            need_client_auth=ClientAuth.REQUIRE, auth_client=True, server_trust_cert_path=str(certificates.trust),
+        ) as server:  # fmt: skip
+            few = client_trusting(certificates, certificates.issue("few", "second.test"))
+            async with connect(server.addresses[0], tls=few) as peer:
+                assert (await peer.ask()).code == 0
+                (connection,) = server.connections
+                assert connection.channel.certificate[1:] == ("DNS:few.test", "DNS:second.test")
+                assert connection.channel.certificate_name == connection.channel.certificate[0]
+                assert connection._transport.get_extra_info("peercert") == {}
+            hosts = (f"host-{number}.test" for number in range(CERTIFICATE_NAMES))
+            many = client_trusting(certificates, certificates.issue("many", *hosts))
+            assert not await answers(server, many)
+            await eventually(lambda: not server.connections)
+        assert "its certificate has more than 1000 names" in caplog.text
 
     async def test_settings_that_never_work_refuse_before_anything_starts(self):
         with pytest.raises(ConfigError, match="trustCertPath"):

@@ -8,6 +8,7 @@ import pytest
 
 from namekeeper.remoting import tls_pieces
 from namekeeper.remoting.tls_pieces import PIECE_BYTES, UNREAD_BYTES, TlsPieces
+from namekeeper.remoting.tls_reads import TlsReads
 
 HIGH, LOW = 4, 1
 
@@ -96,7 +97,7 @@ def protocol():
 @pytest.fixture
 def transport(protocol, monkeypatch):
     monkeypatch.setattr(tls_pieces, "PIECE_BYTES", 2)
-    return TlsTransport(TlsPieces(protocol))
+    return TlsTransport(TlsPieces(protocol, TlsReads()))
 
 
 def test_a_large_answer_never_is_in_the_buffer_as_a_whole(protocol, transport):
@@ -148,7 +149,7 @@ def test_an_abort_drops_what_waits(protocol, transport):
     assert protocol.transport.get_write_buffer_size() == 0
 
 
-def test_all_else_passes_both_ways(protocol, transport):
+async def test_all_else_passes_both_ways(protocol, transport):
     pieces = transport._protocol
     pieces.data_received(b"x")
     pieces.eof_received()
@@ -157,12 +158,29 @@ def test_all_else_passes_both_ways(protocol, transport):
     protocol.transport.pause_reading()
     protocol.transport.resume_reading()
     assert transport.calls == ["pause reading", "resume reading"]
+    assert not pieces.go_on()
     assert protocol.transport.get_extra_info("sslcontext") == "tls"
+
+
+def test_it_decrypts_if_both_the_protocol_and_its_turn_allow_it(protocol, transport):
+    pieces = transport._protocol
+    pieces.hold()
+    pieces.pause_reading()
+    pieces.resume_reading()
+    assert transport.calls == ["pause reading"] * 2
+    assert pieces.go_on()
+    assert transport.calls.pop() == "resume reading"
+    pieces.hold()
+    pieces.pause_reading()
+    assert pieces.go_on()
+    assert transport.calls == ["pause reading"] * 4
+    pieces.resume_reading()
+    assert transport.calls.pop() == "resume reading"
 
 
 def test_a_lost_connection_needs_no_collector():
     protocol = Protocol()
-    transport = TlsTransport(TlsPieces(protocol))
+    transport = TlsTransport(TlsPieces(protocol, TlsReads()))
     transport._protocol.connection_lost(None)
     seen = weakref.ref(protocol)
     gc.disable()
