@@ -138,6 +138,8 @@ class Commit:
         addrs = addrs_without_other_ids(group, header)
         if not self._assessment.is_stale:
             addrs[header.broker_id] = header.broker_addr
+        if group is not None and self._assessment.leaves_group:
+            return structs.replace(group, broker_addrs=addrs)
         return BrokerData(
             cluster=header.cluster_name if group is None else group.cluster,
             broker_name=header.broker_name,

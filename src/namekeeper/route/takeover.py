@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from msgspec import Struct, structs
 
-from namekeeper.model.broker import NOBODY, BrokerKey, Owner
+from namekeeper.model.broker import MASTER_ID, NOBODY, BrokerKey, Owner
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.route.channel import Channel
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Claimant", "may_refresh", "taken_over", "unregistered"]
+__all__ = ["Claimant", "leaves_group", "may_refresh", "taken_over", "unregistered"]
 
 
 class Claimant(Struct, frozen=True):
@@ -33,6 +33,20 @@ def unregistered(
     return _of_another_host(tables, _at_address(tables, key, broker_names), sender)
 
 
+def leaves_group(tables: RouteTables, header: RegisterBrokerHeader, sender: Claimant | None) -> bool:
+    """Whether a registration leaves zone and acting master of its group as they are.
+
+    They are those of the smallest id, if that one is live and of another host: clients that ask for a zone
+    would else lose the brokers of a group that a stranger joins.
+    """
+    below = (
+        live
+        for live in tables.broker_live_table.of_name(header.broker_name)
+        if live.broker_id < header.broker_id
+    )
+    return bool(_of_another_host(tables, below, sender))
+
+
 def may_refresh(tables: RouteTables, live: BrokerLiveInfo, sender: Channel) -> bool:
     """Whether a heartbeat over a connection may keep a live broker alive.
 
@@ -44,10 +58,15 @@ def may_refresh(tables: RouteTables, live: BrokerLiveInfo, sender: Channel) -> b
 
 
 def _held(tables: RouteTables, header: RegisterBrokerHeader) -> Iterable[BrokerLiveInfo]:
-    """Live brokers whose address, or whose name and id, a registration claims."""
+    """Live brokers whose address, or whose name and id, a registration claims.
+
+    A negative id is below the master's and would decide about its topics. No broker has one, so it claims the
+    whole group. So does a registration that puts the name into another cluster.
+    """
     yield from _at_address(tables, (header.cluster_name, header.broker_addr), (header.broker_name,))
     for live in tables.broker_live_table.of_name(header.broker_name):
-        if live.broker_id == header.broker_id:
+        is_below = header.broker_id < MASTER_ID
+        if live.broker_id == header.broker_id or is_below or live.cluster_name != header.cluster_name:
             yield live
 
 

@@ -36,6 +36,8 @@ CLAIMS = {
     "its address, under another name": header(name="broker-x"),
     "itself, with other topics": header(),
     "its address, with another id": header(broker_id=5),
+    "an id below the master's": header(addr=OTHER, broker_id=-1, enable_acting_master=True),
+    "its name in another cluster": header(addr=OTHER, broker_id=5, cluster_name="other"),
     "its address and name, in another cluster with another id": header(broker_id=5, cluster_name="other"),
 }
 
@@ -70,6 +72,18 @@ def test_another_id_and_another_name_are_free(world):
     slave = header(addr=OTHER, broker_id=1)
     assert taken_over(world.tables, slave, sender("10.9.9.9")) == ""
     assert taken_over(world.tables, header(name="broker-b", addr=OTHER), sender("10.9.9.9")) == ""
+
+
+def test_a_slave_of_another_host_leaves_zone_and_acting_master_of_the_group(world):
+    slave = header(addr=OTHER, broker_id=5, enable_acting_master=True, zone_name="elsewhere")
+    group = world.tables.broker_addr_table["broker-a"]
+    assert not world.register(slave, body(["T1"], version=9), over=over("10.9.9.9", 2)).is_refused
+    after = world.tables.broker_addr_table["broker-a"]
+    assert after.broker_addrs == {0: OWN, 5: OTHER}
+    assert (after.zone_name, after.enable_acting_master) == (group.zone_name, group.enable_acting_master)
+    own = header(enable_acting_master=True, zone_name="here")
+    world.register(own, body(["T1", "T2"], version=9), over=over("10.0.0.1", 3))
+    assert world.tables.broker_addr_table["broker-a"].zone_name == "here"
 
 
 def restored(world: World, idle_ms: int = 1) -> World:
