@@ -77,7 +77,7 @@ class Handshakes:
         self._channel_ids = itertools.count(1)
         self._sniffers: set[ProtocolSniffer] = set()
         self._connecting: dict[asyncio.Task[None], _Connecting] = {}
-        self._tls_reads = TlsReads()
+        self._tls_reads = TlsReads(context.scheduler)
         self._tls_turns: TlsTurns[ProtocolSniffer] = TlsTurns()
         self._hurry_timer: asyncio.TimerHandle | None = None
         self._log_limit = LogLimit(_log)

@@ -13,6 +13,10 @@ Of those that wait, hosts are served round-robin, and connections of one host in
 with a registered broker count as another host. So thousands of connections delay no other host, and no broker
 behind their address.
 
+Bytes that arrive over TLS are decrypted as they come, too. A peer chooses the size of its records, and tiny
+ones take long. So an iteration that has decrypted for its time stops, and what arrives stays encrypted. The
+next iterations go on with a few connections each.
+
 Requests and background work have one half of the same time each. An iteration without background work is
 shorter.
 """
@@ -23,7 +27,7 @@ from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["ITERATION_SECONDS", "Peer", "Scheduler", "WaitingCalls"]
+__all__ = ["ITERATION_SECONDS", "Peer", "Scheduler"]
 
 Peer = tuple[str, bool]
 """A host, and whether a broker is registered over the connection."""
@@ -39,13 +43,17 @@ MISS_SECONDS = 0.01
 largest routes that are made in one piece."""
 MISS_TURN_SECONDS = 0.00025
 """Time of one connection with waiting lookups, after its first one: about 10 of them."""
+READ_SECONDS = 0.02
+"""Time in one iteration of decrypting, and of serving what was decrypted, until further connections wait."""
+READS_AT_ONCE = 8
+"""Connections that decrypt again in one iteration: at most 50 ms if each has 64 KiB in tiny records."""
 
 
 def _call_soon(call: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(call)
 
 
-class WaitingCalls:
+class _WaitingCalls:
     """Calls that wait, by peer; the first peer is next."""
 
     __slots__ = ("_peers", "count")
@@ -75,7 +83,7 @@ class Scheduler:
 
     __slots__ = (
         "_background", "_call_soon", "_clock", "_deadline", "_long", "_long_misses", "_miss_deadline",
-        "_misses", "_requests", "is_late",
+        "_misses", "_read_deadline", "_reads", "_requests", "is_late",
     )  # fmt: skip
 
     def __init__(
@@ -97,10 +105,14 @@ class Scheduler:
         """End of the time for lookups that the cache does not answer."""
         self.is_late = False
         """Whether such a lookup had to wait in this iteration."""
-        self._misses = WaitingCalls()
+        self._misses = _WaitingCalls()
         """Such lookups that are short."""
-        self._long_misses = WaitingCalls()
-        self._requests = WaitingCalls()
+        self._long_misses = _WaitingCalls()
+        self._requests = _WaitingCalls()
+        self._reads = _WaitingCalls()
+        """Connections that wait to decrypt."""
+        self._read_deadline = 0.0
+        """End of the time for decrypting; 0 before anything was decrypted in this iteration."""
         self._long: deque[Callable[[], None]] = deque()
         self._background: deque[Step] = deque()
 
@@ -120,6 +132,17 @@ class Scheduler:
             return True
         self.is_late = True
         return False
+
+    def has_time_to_read(self) -> bool:
+        """Whether another connection may decrypt in this iteration, after one has."""
+        if not self._read_deadline:
+            self._begin_reads()
+            return True
+        return self._clock() < self._read_deadline
+
+    def wait_to_read(self, go_on: Callable[[], None], peer: Peer) -> None:
+        """Call `go_on`, which lets a connection of a peer decrypt again, in one of the next iterations."""
+        self._reads.add(peer, go_on)
 
     def wait(
         self,
@@ -193,6 +216,19 @@ class Scheduler:
         self.is_late = False
         self._call_soon(self._iterate)
 
+    def _begin_reads(self) -> None:
+        self._read_deadline = self._clock() + READ_SECONDS
+        self._call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        """Let some of those decrypt that wait; if there is none, the next read starts to count the time."""
+        if not self._reads.count:
+            self._read_deadline = 0.0
+            return
+        self._begin_reads()
+        for _ in range(min(READS_AT_ONCE, self._reads.count)):
+            self._reads.take()()
+
     def _iterate(self) -> None:
         """Do what waits; if there is nothing, the next call starts to count the time."""
         misses = self._misses.count + self._long_misses.count
@@ -226,7 +262,7 @@ class Scheduler:
         finally:
             self._miss_deadline, self._deadline = end, self._clock() + HALF_SECONDS
 
-    def _serve_some(self, misses: WaitingCalls, end: float) -> None:
+    def _serve_some(self, misses: _WaitingCalls, end: float) -> None:
         for _ in range(misses.count):
             self._miss_deadline = min(end, self._clock() + MISS_TURN_SECONDS)
             misses.take()()

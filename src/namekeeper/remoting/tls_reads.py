@@ -1,29 +1,14 @@
-"""Divides the time in which an event-loop iteration decrypts what peers send.
+"""The TLS connections of a server that decrypt at once what arrives; all wait after an iteration took long.
 
-A TLS transport decrypts at once whatever has arrived, in records whose size the peer chooses: 64 KiB in
-records of one byte take 6 ms of a processor. So an iteration that has decrypted for its time stops, and
-what arrives stays encrypted. The next iterations go on with a few connections each. Hosts are served
-round-robin.
+Nobody can know which of them have got something.
 """
 
-import asyncio
-from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 from typing import Protocol
 
-from namekeeper.remoting.scheduler import Peer, WaitingCalls
+from namekeeper.remoting.scheduler import Peer, Scheduler
 
-__all__ = ["CONNECTIONS_AT_ONCE", "READ_SECONDS", "Decrypting", "TlsReads"]
-
-READ_SECONDS = 0.02
-"""Time in one iteration of decrypting, and of serving what was decrypted, until further connections wait."""
-CONNECTIONS_AT_ONCE = 8
-"""Connections that go on in one iteration: at most 50 ms if each has 64 KiB in tiny records."""
-
-
-def _call_soon(call: Callable[[], None]) -> None:
-    asyncio.get_running_loop().call_soon(call)
+__all__ = ["Decrypting", "TlsReads"]
 
 
 class Decrypting(Protocol):
@@ -41,23 +26,15 @@ class Decrypting(Protocol):
 
 
 class TlsReads:
-    """Decides which TLS connections of one event loop decrypt.
+    """Has TLS connections decrypt within the time of a scheduler.
 
     Args:
-        clock: counts seconds, from more than 0.
-        call_soon: calls a function in the next iteration; by default the running loop's.
+        scheduler: of the event loop.
     """
 
-    def __init__(
-        self,
-        clock: Callable[[], float] = perf_counter,
-        call_soon: Callable[[Callable[[], None]], object] = _call_soon,
-    ) -> None:
-        self._clock, self._call_soon = clock, call_soon
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self._flowing: dict[Decrypting, None] = {}
-        self._waiting = WaitingCalls()
-        self._deadline = 0.0
-        """End of the time of this iteration; 0 before anything was decrypted."""
 
     def add(self, connection: Decrypting) -> None:
         """Let a connection decrypt."""
@@ -68,27 +45,14 @@ class TlsReads:
         self._flowing.pop(connection, None)
 
     def note(self) -> None:
-        """Note that a connection has decrypted something; hold all others if it took too long."""
-        if not self._deadline:
-            self._begin()
-        elif self._flowing and self._clock() > self._deadline:
-            flowing, self._flowing = self._flowing, {}
-            for connection in flowing:
-                connection.hold()
-                self._waiting.add(connection.peer, partial(self._release, connection))
-
-    def _begin(self) -> None:
-        self._deadline = self._clock() + READ_SECONDS
-        self._call_soon(self._iterate)
-
-    def _iterate(self) -> None:
-        if not self._waiting.count:
-            self._deadline = 0.0
+        """Note that a connection has decrypted something; hold all if that took too long."""
+        if self._scheduler.has_time_to_read() or not self._flowing:
             return
-        self._begin()
-        for _ in range(min(CONNECTIONS_AT_ONCE, self._waiting.count)):
-            self._waiting.take()()
+        flowing, self._flowing = self._flowing, {}
+        for connection in flowing:
+            connection.hold()
+            self._scheduler.wait_to_read(partial(self._go_on, connection), connection.peer)
 
-    def _release(self, connection: Decrypting) -> None:
+    def _go_on(self, connection: Decrypting) -> None:
         if connection.go_on():
             self._flowing[connection] = None

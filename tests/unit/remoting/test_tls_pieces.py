@@ -7,6 +7,7 @@ import weakref
 import pytest
 
 from namekeeper.remoting import tls_pieces
+from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.remoting.tls_pieces import PIECE_BYTES, UNREAD_BYTES, TlsPieces
 from namekeeper.remoting.tls_reads import TlsReads
 
@@ -97,7 +98,7 @@ def protocol():
 @pytest.fixture
 def transport(protocol, monkeypatch):
     monkeypatch.setattr(tls_pieces, "PIECE_BYTES", 2)
-    return TlsTransport(TlsPieces(protocol, TlsReads()))
+    return TlsTransport(TlsPieces(protocol, TlsReads(Scheduler())))
 
 
 def test_a_large_answer_never_is_in_the_buffer_as_a_whole(protocol, transport):
@@ -180,7 +181,7 @@ def test_it_decrypts_if_both_the_protocol_and_its_turn_allow_it(protocol, transp
 
 def test_a_lost_connection_needs_no_collector():
     protocol = Protocol()
-    transport = TlsTransport(TlsPieces(protocol, TlsReads()))
+    transport = TlsTransport(TlsPieces(protocol, TlsReads(Scheduler())))
     transport._protocol.connection_lost(None)
     seen = weakref.ref(protocol)
     gc.disable()

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from namekeeper.remoting.tls_reads import CONNECTIONS_AT_ONCE, READ_SECONDS, TlsReads
+from namekeeper.remoting.scheduler import READ_SECONDS, READS_AT_ONCE, Scheduler
+from namekeeper.remoting.tls_reads import TlsReads
 
 
 class Loop:
@@ -45,7 +46,7 @@ def loop() -> Loop:
 
 @pytest.fixture
 def reads(loop: Loop) -> TlsReads:
-    return TlsReads(lambda: loop.now, loop.call_soon)
+    return TlsReads(Scheduler(lambda: loop.now, loop.call_soon))
 
 
 def decrypted(reads: TlsReads, loop: Loop, seconds: float) -> None:
@@ -64,36 +65,36 @@ def test_nobody_waits_while_there_is_time(reads, loop):
 
 
 def test_after_the_time_all_wait_and_some_go_on_in_each_iteration(reads, loop):
-    some = [Connection(reads, "a") for _ in range(3 * CONNECTIONS_AT_ONCE)]
+    some = [Connection(reads, "a") for _ in range(3 * READS_AT_ONCE)]
     decrypted(reads, loop, 0)
     decrypted(reads, loop, READ_SECONDS * 2)
     for waiting in (3, 2, 1, 0):
-        assert sum(each.is_held for each in some) == waiting * CONNECTIONS_AT_ONCE
+        assert sum(each.is_held for each in some) == waiting * READS_AT_ONCE
         loop.iterate()
     loop.iterate()
     assert not loop.calls
 
 
 def test_hosts_alternate(reads, loop):
-    many = [Connection(reads, "many") for _ in range(10 * CONNECTIONS_AT_ONCE)]
+    many = [Connection(reads, "many") for _ in range(10 * READS_AT_ONCE)]
     one = Connection(reads, "one")
     decrypted(reads, loop, 0)
     decrypted(reads, loop, READ_SECONDS * 2)
     assert one.is_held
     loop.iterate()
     assert not one.is_held
-    assert sum(not each.is_held for each in many) == CONNECTIONS_AT_ONCE - 1
+    assert sum(not each.is_held for each in many) == READS_AT_ONCE - 1
 
 
 def test_those_that_went_on_wait_again_if_they_take_the_time(reads, loop):
-    some = [Connection(reads, "a") for _ in range(2 * CONNECTIONS_AT_ONCE)]
+    some = [Connection(reads, "a") for _ in range(2 * READS_AT_ONCE)]
     decrypted(reads, loop, 0)
     decrypted(reads, loop, READ_SECONDS * 2)
     loop.iterate()
     decrypted(reads, loop, READ_SECONDS * 2)
     assert all(each.is_held for each in some)
     loop.iterate()
-    assert [each.is_held for each in some] == [True] * CONNECTIONS_AT_ONCE + [False] * CONNECTIONS_AT_ONCE
+    assert [each.is_held for each in some] == [True] * READS_AT_ONCE + [False] * READS_AT_ONCE
 
 
 def test_a_connection_that_closes_is_forgotten(reads, loop):
