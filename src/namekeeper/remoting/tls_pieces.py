@@ -30,8 +30,8 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
     """
 
     __slots__ = (
+        "_has_to_wait",
         "_is_closing",
-        "_is_held",
         "_is_lost",
         "_is_paused",
         "_is_slow",
@@ -56,7 +56,7 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         self._is_lost = False
         self._is_paused = False
         """Whether the protocol wants to read nothing."""
-        self._is_held = False
+        self._has_to_wait = False
         """Whether other connections decrypt first."""
         self._waiting: deque[memoryview] = deque()
         self._waiting_bytes = 0
@@ -109,14 +109,14 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         """The host that the connection counts for, and whether a broker is registered over it."""
         return self._protocol.peer
 
-    def hold(self) -> None:
+    def pause_decrypting(self) -> None:
         """Decrypt nothing."""
-        self._is_held = True
+        self._has_to_wait = True
         self._transport.pause_reading()
 
     def go_on(self) -> bool:
         """Decrypt again, unless the protocol wants nothing; returns whether the connection is open."""
-        self._is_held = False
+        self._has_to_wait = False
         if not self._is_lost and not self._is_paused:
             self._transport.resume_reading()
         return not self._is_lost
@@ -162,7 +162,7 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
     def resume_reading(self) -> None:
         """Read from the peer again, unless other connections are first."""
         self._is_paused = False
-        if not self._is_held:
+        if not self._has_to_wait:
             self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: object = None) -> object:

@@ -18,7 +18,7 @@ class Decrypting(Protocol):
     def peer(self) -> Peer:
         """The host that it counts for, and whether a broker is registered over it."""
 
-    def hold(self) -> None:
+    def pause_decrypting(self) -> None:
         """Decrypt nothing."""
 
     def go_on(self) -> bool:
@@ -45,12 +45,12 @@ class TlsReads:
         self._flowing.pop(connection, None)
 
     def note(self) -> None:
-        """Note that a connection has decrypted something; hold all if that took too long."""
+        """Note that a connection has decrypted something; have all wait if that took too long."""
         if self._scheduler.has_time_to_read() or not self._flowing:
             return
         flowing, self._flowing = self._flowing, {}
         for connection in flowing:
-            connection.hold()
+            connection.pause_decrypting()
             self._scheduler.wait_to_read(partial(self._go_on, connection), connection.peer)
 
     def _go_on(self, connection: Decrypting) -> None:

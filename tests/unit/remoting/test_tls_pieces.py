@@ -165,13 +165,13 @@ async def test_all_else_passes_both_ways(protocol, transport):
 
 def test_it_decrypts_if_both_the_protocol_and_its_turn_allow_it(protocol, transport):
     pieces = transport._protocol
-    pieces.hold()
+    pieces.pause_decrypting()
     pieces.pause_reading()
     pieces.resume_reading()
     assert transport.calls == ["pause reading"] * 2
     assert pieces.go_on()
     assert transport.calls.pop() == "resume reading"
-    pieces.hold()
+    pieces.pause_decrypting()
     pieces.pause_reading()
     assert pieces.go_on()
     assert transport.calls == ["pause reading"] * 4

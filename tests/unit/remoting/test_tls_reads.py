@@ -27,15 +27,15 @@ class Loop:
 class Connection:
     def __init__(self, reads: TlsReads, host: str) -> None:
         self.peer = host, False
-        self.is_held = self.is_closed = False
+        self.is_waiting = self.is_closed = False
         reads.add(self)
 
-    def hold(self) -> None:
-        assert not self.is_held
-        self.is_held = True
+    def pause_decrypting(self) -> None:
+        assert not self.is_waiting
+        self.is_waiting = True
 
     def go_on(self) -> bool:
-        self.is_held = False
+        self.is_waiting = False
         return not self.is_closed
 
 
@@ -60,7 +60,7 @@ def test_nobody_waits_while_there_is_time(reads, loop):
         for _ in some:
             decrypted(reads, loop, READ_SECONDS / 200)
         loop.iterate()
-    assert not any(each.is_held for each in some)
+    assert not any(each.is_waiting for each in some)
     assert not loop.calls
 
 
@@ -69,7 +69,7 @@ def test_after_the_time_all_wait_and_some_go_on_in_each_iteration(reads, loop):
     decrypted(reads, loop, 0)
     decrypted(reads, loop, READ_SECONDS * 2)
     for waiting in (3, 2, 1, 0):
-        assert sum(each.is_held for each in some) == waiting * READS_AT_ONCE
+        assert sum(each.is_waiting for each in some) == waiting * READS_AT_ONCE
         loop.iterate()
     loop.iterate()
     assert not loop.calls
@@ -80,10 +80,10 @@ def test_hosts_alternate(reads, loop):
     one = Connection(reads, "one")
     decrypted(reads, loop, 0)
     decrypted(reads, loop, READ_SECONDS * 2)
-    assert one.is_held
+    assert one.is_waiting
     loop.iterate()
-    assert not one.is_held
-    assert sum(not each.is_held for each in many) == READS_AT_ONCE - 1
+    assert not one.is_waiting
+    assert sum(not each.is_waiting for each in many) == READS_AT_ONCE - 1
 
 
 def test_those_that_went_on_wait_again_if_they_take_the_time(reads, loop):
@@ -92,9 +92,9 @@ def test_those_that_went_on_wait_again_if_they_take_the_time(reads, loop):
     decrypted(reads, loop, READ_SECONDS * 2)
     loop.iterate()
     decrypted(reads, loop, READ_SECONDS * 2)
-    assert all(each.is_held for each in some)
+    assert all(each.is_waiting for each in some)
     loop.iterate()
-    assert [each.is_held for each in some] == [True] * READS_AT_ONCE + [False] * READS_AT_ONCE
+    assert [each.is_waiting for each in some] == [True] * READS_AT_ONCE + [False] * READS_AT_ONCE
 
 
 def test_a_connection_that_closes_is_forgotten(reads, loop):
@@ -102,7 +102,7 @@ def test_a_connection_that_closes_is_forgotten(reads, loop):
     reads.discard(flowing)
     decrypted(reads, loop, 0)
     decrypted(reads, loop, READ_SECONDS * 2)
-    assert (flowing.is_held, waiting.is_held) == (False, True)
+    assert (flowing.is_waiting, waiting.is_waiting) == (False, True)
     waiting.is_closed = True
     reads.discard(waiting)
     loop.iterate()
