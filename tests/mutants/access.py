@@ -329,8 +329,8 @@ ACCESS_MUTANTS = (
     Mutant(
         "a-live-name-and-id-are-free",
         "route/takeover.py",
-        "        if live.broker_id == header.broker_id:\n",
-        "        if live.broker_addr == header.broker_addr:\n",
+        "if live.broker_id == header.broker_id or",
+        "if live.broker_addr == header.broker_addr or",
         "nobody takes the name and id of a live broker at another host (protectBrokerNames)",
         ("route/test_takeover.py",),
     ),

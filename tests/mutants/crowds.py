@@ -16,8 +16,8 @@ CROWD_MUTANTS = (
     Mutant(
         "turns-know-no-brokers",
         "remoting/connection.py",
-        "peer=(self._account.host, self.has_broker)",
-        "peer=(self._account.host, False)",
+        "return self._account.host, self.has_broker",
+        "return self._account.host, False",
         "a broker does not wait for all the strangers behind its address",
         ("remoting/test_connection.py",),
     ),

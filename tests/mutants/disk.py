@@ -10,9 +10,9 @@ DISK_MUTANTS = (
     Mutant(
         "shipped-to-a-disk-that-is-not-there",
         "pipeline/ship.py",
-        "            return target.put_stream(segment.file, source)\n    except OSError as error:\n",
-        "            return target.put_stream(segment.file, source)\n    except FileNotFoundError:\n"
-        "        return None\n    except OSError as error:\n",
+        "        except _SourceError:\n            raise\n        except OSError as error:\n",
+        "        except _SourceError:\n            raise\n        except FileNotFoundError:\n            return None\n"
+        "        except OSError as error:\n",
         "a target that is not there is not told as a segment that is gone",
         ("pipeline/test_ship.py",),
     ),

@@ -1,7 +1,7 @@
 """Copies sealed segments to another folder, each completely or not at all; deletes nothing."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import RawIOBase
 from typing import IO, NamedTuple, cast
@@ -9,6 +9,7 @@ from typing import IO, NamedTuple, cast
 from namekeeper.common.counts import shown_count, shown_list
 from namekeeper.pipeline.errors import JournalFolderError, MissingFolderError
 from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.ingest.segment_lines import TEXT_BYTES
 from namekeeper.pipeline.ingest.segments import Segment, list_segments
 
@@ -41,9 +42,7 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
         JournalFolderError: The journal can't be read, or the target not written. If only some segments can't
             be read, or change meanwhile, the others were copied.
     """
-    segments = sorted(
-        list_segments([journal]).segments, key=lambda segment: (segment.boot_key, segment.first_seq)
-    )
+    segments = _without_copies(list_segments([journal]).segments)
     there = _there(target)
     missing = [segment for segment in segments if _is_missing(segment, journal, there, target)]
     sizes: list[int] = []
@@ -61,6 +60,14 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
         copied = shown_count(len(sizes), "segment", "were")
         raise JournalFolderError(f"{shown_list(problems, 1)}; {copied} copied, run it again for the rest")
     return Shipped(len(sizes), sum(sizes), len(segments) - len(missing))
+
+
+def _without_copies(segments: Sequence[Segment]) -> list[Segment]:
+    """The segments in order of their records; of several with one name, that in the uppermost folder."""
+    found: dict[tuple[object, ...], Segment] = {}
+    for segment in sorted(segments, key=lambda each: (each.path.count("/"), each.path)):
+        found.setdefault(_identity(segment), segment)
+    return sorted(found.values(), key=lambda segment: (segment.boot_key, segment.first_seq))
 
 
 def _there(target: Folder) -> dict[tuple[object, ...], Segment]:
@@ -96,7 +103,8 @@ def _copy(segment: Segment, journal: Folder, target: Folder) -> int | None:
         JournalFolderError: The target can't be written.
     """
     try:
-        opened = journal.open(segment.path)
+        # A link may lead to any file that this user can read.
+        opened = (journal.open_itself if isinstance(journal, LocalFolder) else journal.open)(segment.path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -69,8 +69,8 @@ def test_a_target_whose_disk_is_not_there_says_so_and_nothing_counts_as_copied(t
 def test_what_retention_takes_meanwhile_is_passed_over(tmp_path, monkeypatch):
     path = write_segment(tmp_path / "j", RECORDS)
     journal = open_folder(str(tmp_path / "j"))
-    opened = journal.open
-    monkeypatch.setattr(journal, "open", lambda name: (path.unlink(), opened(name))[1])
+    opened = journal.open_itself
+    monkeypatch.setattr(journal, "open_itself", lambda name: (path.unlink(), opened(name))[1])
     assert ship(journal, open_folder(str(tmp_path / "to")), lambda *_: None) == (0, 0, 0)
 
 
@@ -135,23 +135,32 @@ def test_a_segment_that_another_file_replaces_is_sent_as_it_was(tmp_path, monkey
     assert content(tmp_path / "to") == {path.name: whole}
 
 
-@pytest.mark.parametrize("what", ["no end", "pipe", "not readable"])
+@pytest.mark.parametrize("what", ["no end", "pipe", "link", "not readable"])
 def test_a_file_with_the_name_of_a_segment_holds_up_no_other(tmp_path, monkeypatch, what):
     bad, good = (write_segment(tmp_path / "j", records) for records in (RECORDS[:9], RECORDS[9:]))
     journal, target = open_folder(str(tmp_path / "j")), open_folder(str(tmp_path / "to"))
-    opened = journal.open
+    opened = journal.open_itself
 
     def become_bad(name):
         if name == bad.name and what == "no end":
             os.truncate(bad, 1 << 42)
         elif name == bad.name:
             bad.unlink()
-            os.mkfifo(bad)
+            bad.symlink_to(good) if what == "link" else os.mkfifo(bad)
         if name == bad.name and what == "not readable":
             raise OSError(errno.EIO, "Input/output error", name)
         return opened(name)
 
-    monkeypatch.setattr(journal, "open", become_bad)
+    monkeypatch.setattr(journal, "open_itself", become_bad)
     with pytest.raises(JournalFolderError, match=rf"{bad.name} can't be copied"):
         ship(journal, target, lambda *_: None)
     assert content(tmp_path / "to") == {good.name: good.read_bytes()}
+
+
+def test_a_file_in_a_folder_below_does_not_replace_a_segment(tmp_path):
+    path = write_segment(tmp_path / "j", RECORDS)
+    (tmp_path / "j" / "a").mkdir()
+    (tmp_path / "j" / "a" / path.name).write_bytes(b"other")
+    assert sent(tmp_path)[::2] == (1, 0)
+    assert content(tmp_path / "to") == {path.name: path.read_bytes()}
+    assert sent(tmp_path)[::2] == (0, 1)

@@ -51,9 +51,16 @@ class LocalFolder:
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
         """A file to read from its beginning."""
+        return self._opened(path)
+
+    def open_itself(self, path: str) -> AbstractContextManager[IO[bytes]]:
+        """The same, but a link is refused by an OSError."""
+        return self._opened(path, os.O_NOFOLLOW)
+
+    def _opened(self, path: str, flags: int = 0) -> AbstractContextManager[IO[bytes]]:
         absolute = self._absolute(path)
         # Without O_NONBLOCK the opening of a pipe waits for its other end.
-        fd = os.open(absolute, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        fd = os.open(absolute, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | flags)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
             raise OSError(errno.EPERM, "it is not a regular file: move it away", absolute)
