@@ -103,15 +103,7 @@ def _cluster(row: Mapping[str, Any], number: int, source: str) -> ExpectedCluste
         broker: _members(ids, f"{where}: brokers: {broker!r}")
         for broker, ids in _table(row, "brokers", where, '"broker-a" = [0, 1]').items()
     }
-    topics: dict[str, dict[str, ExpectedQueues]] = {}
-    count = 0
-    for topic, value in _table(
-        row, "topics", where, '"orders" = { read = 8, write = 8, perm = "RW-" }'
-    ).items():
-        topics[topic] = _topic(value, brokers, f"{where}: topic {topic!r}")
-        count += len(topics[topic])
-        if count > ROWS_LIMIT:
-            raise ConfigError(f"{where}: its topics have more than {ROWS_LIMIT:,} rows, one for each broker")
+    topics = _topics(row, brokers, where)
     orders = _table(row, "orders", where, '"orders" = "broker-a:8;broker-b:8"')
     for topic, text in orders.items():
         if topic not in topics:
@@ -136,6 +128,21 @@ def _cluster(row: Mapping[str, Any], number: int, source: str) -> ExpectedCluste
         allow_other_brokers=_flag(row, "allow_other_brokers", where),
         allow_other_topics=_flag(row, "allow_other_topics", where),
     )
+
+
+def _topics(
+    row: Mapping[str, Any], brokers: Mapping[str, object], where: str
+) -> dict[str, dict[str, ExpectedQueues]]:
+    topics: dict[str, dict[str, ExpectedQueues]] = {}
+    count = 0
+    for topic, value in _table(
+        row, "topics", where, '"orders" = { read = 8, write = 8, perm = "RW-" }'
+    ).items():
+        topics[topic] = _topic(value, brokers, f"{where}: topic {topic!r}")
+        count += len(topics[topic])
+        if count > ROWS_LIMIT:
+            raise ConfigError(f"{where}: its topics have more than {ROWS_LIMIT:,} rows, one for each broker")
+    return topics
 
 
 def _table(row: Mapping[str, Any], key: str, where: str, example: str) -> Mapping[str, Any]:
