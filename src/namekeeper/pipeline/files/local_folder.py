@@ -54,7 +54,7 @@ class LocalFolder:
         return self._opened(path)
 
     def open_itself(self, path: str) -> AbstractContextManager[IO[bytes]]:
-        """The same, but a link is refused by an OSError."""
+        """A file to read from its beginning; OSError if the path is a link."""
         return self._opened(path, os.O_NOFOLLOW)
 
     def _opened(self, path: str, flags: int = 0) -> AbstractContextManager[IO[bytes]]:
