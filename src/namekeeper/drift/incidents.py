@@ -21,7 +21,7 @@ from namekeeper.common.expected import TOGETHER_MS
 from namekeeper.drift.compared import compared
 from namekeeper.drift.ended import ended_drift
 from namekeeper.drift.report import DriftReport, drift_report
-from namekeeper.drift.verdict import DriftVerdict
+from namekeeper.drift.verdict import DriftKind, DriftVerdict
 from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
 
@@ -76,6 +76,8 @@ def present_drift(
 def with_drift(by_cluster: ByCluster, found: Iterable[FoundIncident]) -> ByCluster:
     """The incidents with those that are disagreements.
 
+    A permission that somebody wiped at some name servers only is one incident, and its drift is none.
+
     Args:
         by_cluster: the others.
         found: see `PresentDrift`.
@@ -84,7 +86,21 @@ def with_drift(by_cluster: ByCluster, found: Iterable[FoundIncident]) -> ByClust
     for each in found:
         members = next((names for names, _ in by_cluster if each.name_servers[0] in names), ())
         of_members[members].append(each)
-    return [(members, [*some, *of_members[members]]) for members, some in by_cluster]
+    return [
+        (members, [*some, *(each for each in of_members[members] if not _is_explained(each, some))])
+        for members, some in by_cluster
+    ]
+
+
+def _is_explained(drift: FoundIncident, others: Iterable[FoundIncident]) -> bool:
+    """Whether it is a permission that differs because it was wiped, and that an incident names."""
+    return drift.cause == DriftKind.PERMISSION_DIFFERS and any(
+        each.kind is IncidentKind.PERMISSION_WIPED
+        and set(drift.broker_names) <= set(each.broker_names)
+        and abs(each.from_ts - drift.from_ts) <= TOGETHER_MS
+        and (each.to_ts is None or (drift.to_ts is not None and drift.to_ts <= each.to_ts + TOGETHER_MS))
+        for each in others
+    )
 
 
 def drift_amend(every: Iterable[NamesrvRead], since: int) -> Amend:

@@ -168,6 +168,19 @@ def test_an_incident_goes_to_the_name_servers_of_its_cluster():
     assert kinds == {("ns-1", "ns-2"): [IncidentKind.DRIFT], ("other-1", "other-2"): []}
 
 
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_permission_that_was_wiped_at_one_of_them_is_one_incident(is_over: bool):
+    stories = fleet(2)
+    stories[0].wiped("broker-a")
+    if is_over:
+        stories[0].later(MINUTE)
+        changes_queues(stories[0], A, "orders", 4)
+    assert [each.cause for each in found(stories)] == ["permission_differs"]
+    histories = [story.history() for story in stories]
+    ((_, merged),) = with_drift(incidents_by_cluster(histories), present_drift(histories).incidents)
+    assert [each.kind for each in merged] == [IncidentKind.PERMISSION_WIPED]
+
+
 def test_of_differences_that_are_over_the_newest_are_found():
     stories = fleet(2)
     for _ in range(GROUPS_LIMIT + 2):
