@@ -1,6 +1,7 @@
 """`namekeeper undo`: the plan, what is sent, bad input."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -8,6 +9,8 @@ from click.testing import CliRunner
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.group import namekeeper
 from namekeeper.model.broker import BrokerData
+from tests.support.journal.folder import journals_of
+from tests.support.pipeline.file_warehouse import file_warehouse
 from tests.unit.admin.fake_namesrv import DEAD, A, FakeNamesrv, FakeSender, queues
 from tests.unit.answers.story import Story
 
@@ -187,3 +190,23 @@ def test_of_several_name_servers_one_is_chosen(mistake, tmp_path):
     assert result.exit_code == 2
     assert "choose one by --namesrv: a_1, b_1" in result.output
     assert mistake.undo("--journal", folder, "--namesrv", "b_1").exit_code == 0
+
+
+def test_the_plan_from_a_warehouse_is_that_from_the_journal(tmp_path: Path):
+    warehouse = file_warehouse()
+    planned = 0
+    for world in warehouse.law.histories[1:3]:
+        for namesrv, records in world.records.items():
+            folder = tmp_path / namesrv
+            journals_of(folder, {namesrv: records})
+            words = ["undo", "--from", str(records[len(records) // 3]["ts"]), "--json", "--zone", "UTC"]
+            wanted, found = (
+                CliRunner().invoke(namekeeper, [*words, *source])
+                for source in (
+                    ("--journal", str(folder)),
+                    ("--warehouse", warehouse.uri, "--namesrv", namesrv),
+                )
+            )
+            assert (found.exit_code, found.stdout) == (wanted.exit_code, wanted.stdout)
+            planned += bool(wanted.stdout) and len(json.loads(wanted.stdout)["restored"])
+    assert planned > 3
