@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.pipeline.journals import ClusterSize, Written, kept_days, write_days
+from benchmarks.pipeline.journals import ClusterSize, Part, Written, days, kept_parts, write_parts
+from benchmarks.pipeline.small_run import Figures, figures_of_process
 from namekeeper.pipeline.contract import read_schema
 from namekeeper.pipeline.gold import build as gold
 from namekeeper.pipeline.ingest import batch as ingest
@@ -30,8 +31,12 @@ from namekeeper.pipeline.run import Request, run_once
 
 GOLD_DAYS = 7
 BASES = (7, 30, 90)
+SMALL_BASES = (7,)
 SMALL = ClusterSize(brokers=10, topics=200)
 """Whose journal grows by a day."""
+QUIET_DAY = Part(24 * 60, new_topics=0)
+TEN_MINUTES = Part(10, starts_at=5)
+"""Signs of life and lookups: no checkpoint, no change."""
 IDLE_SEGMENTS = 30_000
 MANY_RUNS = 5
 
@@ -160,10 +165,10 @@ def measure_size(bench: Bench, millions: float, rounds: int) -> Iterator[Row]:
     """Ingest and gold of so many records, over some days, beside the yardsticks; medians of rounds."""
     brokers = max(1, round(millions * 1_000_000 / GOLD_DAYS / (24 * 60) - 25))
     size = ClusterSize(brokers, topics=1_000)
-    written = written_days(bench, size, (GOLD_DAYS,))
-    turns = [_turn(bench, written.folders[0]) for _ in range(rounds)]
+    journal = written(bench, size, days(GOLD_DAYS))
+    turns = [_turn(bench, journal.folders[0]) for _ in range(rounds)]
     middle = Turn(*map(median, zip(*turns, strict=True)))
-    name = f"{written.records:,} records, {written.segments:,} segments, {brokers} brokers, {GOLD_DAYS} days"
+    name = f"{journal.records:,} records, {journal.segments:,} segments, {brokers} brokers, {GOLD_DAYS} days"
     yield Row(f"{name}: bare parse-and-write, median of {rounds}", f"{middle.bare:.1f} s")
     yield Row("... DuckDB, the same", f"{middle.duckdb:.1f} s")
     yield Row("... events alone", _ratio(turns, "events", "bare"), "1.3 x")
@@ -196,14 +201,14 @@ def _ratio(turns: Sequence[Turn], what: str, beside: str) -> str:
 def measure_one_more_day(bench: Bench, bases: Sequence[int]) -> Iterator[Row]:
     """A day on top of some."""
     seconds = []
-    for days in bases:
-        base, day = written_days(bench, SMALL, (days, 1)).folders
+    for number in bases:
+        base, day = written(bench, SMALL, days(number, 1)).folders
         warehouse = bench.fresh()
         bench.load(base, warehouse=warehouse)
         steps = bench.load(day, warehouse=warehouse)
         seconds.append(steps.ingest + steps.gold)
         yield Row(
-            f"one more day ({SMALL.records_a_day:,} records) on top of {days}",
+            f"one more day ({SMALL.records_a_day:,} records) on top of {number}",
             f"{seconds[-1]:.1f} s, of which gold {steps.gold:.1f} s",
         )
         clear(bench)
@@ -213,7 +218,7 @@ def measure_one_more_day(bench: Bench, bases: Sequence[int]) -> Iterator[Row]:
 def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
     """A whole process that finds nothing new among many segments."""
     base = bench.fresh()
-    shutil.copytree(written_days(bench, SMALL, (1,)).folders[0], base)
+    shutil.copytree(written(bench, SMALL, days(1)).folders[0], base)
     warehouse = bench.fresh()
     bench.load(base, warehouse=warehouse)
     kept, *others = sorted(base.iterdir())
@@ -237,12 +242,47 @@ def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
     clear(bench)
 
 
-def written_days(bench: Bench, size: ClusterSize, parts: tuple[int, ...]) -> Written:
+def measure_small_runs(bench: Bench, bases: Sequence[int], memory: str) -> Iterator[Row]:
+    """Runs over little new data, each in a process of its own: the first run of it, and the second."""
+    for number in bases:
+        for what, part, cold, warm in (
+            ("one more day", *days(1), 60, 12),
+            ("one more day without new topics", QUIET_DAY, 60, 12),
+            ("ten minutes without a change", TEN_MINUTES, 35, 4),
+        ):
+            base, new = written(bench, SMALL, (*days(number), part)).folders
+            warehouse = bench.fresh()
+            bench.load(base, warehouse=warehouse)
+            name = f"{what} on top of {number} days"
+            yield _small_row(f"{name}, cold", _small_run(bench, warehouse, new, 1, memory), cold)
+            yield _small_row(f"{name}, warm", _small_run(bench, warehouse, new, 2, memory), warm)
+            clear(bench)
+
+
+def _small_run(bench: Bench, warehouse: Path, journal: Path, runs: int, memory: str) -> Figures:
+    """The figures of the last of some runs of a process; each has a copy of the warehouse."""
+    copies = [bench.fresh() for _ in range(runs)]
+    for copy in copies:
+        shutil.copytree(warehouse, copy)
+    return figures_of_process(journal, copies, memory)
+
+
+def _small_row(name: str, found: Figures, promised: int) -> Row:
+    return Row(
+        name,
+        f"{found.java_s + found.python_s:.1f} CPU s (Java {found.java_s:.1f}, Python {found.python_s:.1f}),"
+        f" {found.executions} executions, {found.jobs} jobs, {found.tasks} tasks",
+        f"{promised} CPU s",
+    )
+
+
+def written(bench: Bench, size: ClusterSize, parts: tuple[Part, ...]) -> Written:
     """A journal, in a folder of its own unless journals are kept."""
-    bench.console.print(f"a journal of {sum(parts)} days of {size.brokers} brokers", style="dim")
+    minutes = sum(part.minutes for part in parts)
+    bench.console.print(f"a journal of {minutes / 24 / 60:.4g} days of {size.brokers} brokers", style="dim")
     if bench.journals:
-        return kept_days(bench.journals, size, parts)
-    return write_days(bench.fresh(), size, parts)
+        return kept_parts(bench.journals, size, parts)
+    return write_parts(bench.fresh(), size, parts)
 
 
 def clear(bench: Bench) -> None:
@@ -259,7 +299,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="namekeeper-bench-") as folder:
         spark = local_session("local[2]", {"spark.driver.memory": options.memory})
         bench = Bench(spark, Path(folder), console, options.journals)
-        bench.load(written_days(bench, SMALL, (1,)).folders[0])  # Java has compiled what it will
+        bench.load(written(bench, SMALL, days(1)).folders[0])  # Java has compiled what it will
         clear(bench)
         for row in rows(bench, options):
             console.print(f"{row.what}: {row.value}")
@@ -280,6 +320,8 @@ def rows(bench: Bench, options: argparse.Namespace) -> Iterator[Row]:
         yield from measure_size(bench, millions, options.rounds)
     if options.bases:
         yield from measure_one_more_day(bench, options.bases)
+    if options.small:
+        yield from measure_small_runs(bench, options.small, options.memory)
     if options.segments:
         yield from measure_nothing_new(bench, options.segments)
 
@@ -290,6 +332,9 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--millions", type=float, nargs="*", default=[1, 5], help="of records; 20 takes long")
     parser.add_argument("--rounds", type=int, default=5, help="for each number of records")
     parser.add_argument("--bases", type=int, nargs="*", default=list(BASES), help="days below one more day")
+    parser.add_argument(
+        "--small", type=int, nargs="*", default=list(SMALL_BASES), help="days below small runs"
+    )
     parser.add_argument(
         "--segments", type=int, default=IDLE_SEGMENTS, help="for a run that finds nothing new"
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from benchmarks.journal_volume import Cluster
 from namekeeper.journal.settings import DAY_MS, Limits, WriterSettings
 
-__all__ = ["ClusterSize", "Written", "kept_days", "write_days"]
+__all__ = ["ClusterSize", "Part", "Written", "days", "kept_parts", "write_parts"]
 
 FOR_EVER = Limits(1 << 60, 1_000_000 * DAY_MS)
 MINUTES_A_DAY = 24 * 60
@@ -34,6 +34,22 @@ class ClusterSize(NamedTuple):
         return MINUTES_A_DAY * (self.brokers + self.unknown + 1) + changes + lookups
 
 
+class Part(NamedTuple):
+    """A part of a journal."""
+
+    minutes: int
+    new_topics: int = 1
+    """New topics of each broker a day."""
+    starts_at: int = 0
+    """Minute of its first day; the first minute of each day has the new topics, that of each quarter a
+    checkpoint."""
+
+
+def days(*numbers: int) -> tuple[Part, ...]:
+    """Parts of so many days."""
+    return tuple(Part(number * MINUTES_A_DAY) for number in numbers)
+
+
 class Written(NamedTuple):
     """Where each part of a journal is."""
 
@@ -43,46 +59,46 @@ class Written(NamedTuple):
     packed_bytes: int
 
 
-def kept_days(folder: Path, size: ClusterSize, parts: Sequence[int]) -> Written:
-    """Days that were written on an earlier run, else written now and kept.
+def kept_parts(folder: Path, size: ClusterSize, parts: Sequence[Part]) -> Written:
+    """Parts that were written on an earlier run, else written now and kept.
 
     Args:
         folder: For all journals that are kept.
         size: What it is of.
-        parts: Days of each part.
+        parts: Its parts.
     """
-    kept = folder / "-".join(map(str, (*size, *parts)))
+    kept = folder / "-".join(map(str, (*size, *(number for part in parts for number in part))))
     note = kept / "written.json"
     if not note.exists():
         shutil.rmtree(kept, ignore_errors=True)  # of a run that was cut off
-        written = write_days(kept, size, parts)
+        written = write_parts(kept, size, parts)
         note.write_text(json.dumps(written[1:]))
     folders = tuple(kept / f"part-{number}" for number in range(len(parts)))
     return Written(folders, *json.loads(note.read_text()))
 
 
-def write_days(folder: Path, size: ClusterSize, parts: Sequence[int]) -> Written:
-    """Write a journal of some days, in parts that follow each other.
+def write_parts(folder: Path, size: ClusterSize, parts: Sequence[Part]) -> Written:
+    """Write a journal, in parts that follow each other.
 
     Args:
         folder: For the parts; made.
         size: What it is of.
-        parts: Days of each part.
+        parts: Its parts.
     """
     settings = WriterSettings(folder=str(folder / "open"), namesrv="namesrv-1_9876", limits=FOR_EVER)
     cluster = Cluster(settings, size.brokers, size.topics, heartbeats=False)
     cluster.start()
     folders = tuple(folder / f"part-{number}" for number in range(len(parts)))
-    for part, days in zip(folders, parts, strict=True):
-        for minute in range(days * MINUTES_A_DAY):
+    for into, part in zip(folders, parts, strict=True):
+        for minute in range(part.starts_at, part.starts_at + part.minutes):
             if minute % MINUTES_BETWEEN_CHECKPOINTS == 0:
                 cluster.checkpoint()
-            is_time_for_a_topic = minute % MINUTES_BETWEEN_TOPICS == 0
-            cluster.minute(new_topics=int(is_time_for_a_topic), unknown=size.unknown)
+            new_topics = part.new_topics if minute % MINUTES_BETWEEN_TOPICS == 0 else 0
+            cluster.minute(new_topics=new_topics, unknown=size.unknown)
         cluster.bytes_since()  # everything gets sealed
-        part.mkdir(parents=True)
+        into.mkdir(parents=True)
         for file in (folder / "open").glob("*.gz"):
-            file.rename(part / file.name)
+            file.rename(into / file.name)
     records = cluster.recorder.sequencer.last_seq
     cluster.writer.close(cluster.clock.now())
     files = [file for part in folders for file in part.iterdir()]
