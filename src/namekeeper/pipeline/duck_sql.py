@@ -6,20 +6,24 @@ from typing import Any
 
 __all__ = ["MACROS", "duck_ddl", "duck_query"]
 
-_OPERANDS = [f"a{number}" for number in range(12)]
+_OPERANDS = [f"a{number}" for number in range(24)]
+"""As many as the longest call has."""
 MACROS = (
     "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
     "timestamp_millis(ms) AS make_timestamptz(ms * 1000)",
     "sort_array(a) AS list_sort(a)",
     "collect_set(a) AS coalesce(list(DISTINCT a) FILTER (a IS NOT NULL), [])",
-    "xxhash64(a) AS hash(a), (a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
+    "xxhash64"
+    + ", ".join(
+        f"({', '.join(_OPERANDS[:count])}) AS hash({', '.join(_OPERANDS[:count])})"
+        for count in range(1, len(_OPERANDS) + 1)
+    ),
     "try_element_at(a, i) AS list_extract(a, i)",
     "explode(a) AS unnest(a)",
     # Of Spark, a text with an unknown part is unknown; DuckDB's own function leaves the part out.
     "concat"
     + ", ".join(
-        f"({', '.join(_OPERANDS[:count])}) AS {' || '.join(_OPERANDS[:count])}"
-        for count in range(2, len(_OPERANDS) + 1)
+        f"({', '.join(_OPERANDS[:count])}) AS {' || '.join(_OPERANDS[:count])}" for count in range(2, 13)
     ),
 )
 """Functions of Spark that DuckDB calls or does otherwise, as it wants them behind CREATE MACRO."""

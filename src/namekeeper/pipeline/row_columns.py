@@ -9,6 +9,7 @@ state kind, and `ALIAS` stands before each name:
 - `{nulls of TABLE}`: as many nulls, of the same types
 - `{plain of TABLE as ALIAS}`: the fields that histories have in the same form
 - `{row of TABLE as ALIAS}`: its key and its values, as its history has them
+- `{compared of TABLE as ALIAS}`: the same, and of each whether it is null, because Spark's hashes skip nulls
 """
 
 import re
@@ -27,7 +28,9 @@ _IN_HISTORIES: Mapping[str, Column] = {
 }
 """Members that histories have in a form that can be compared."""
 
-_PLACEHOLDER = re.compile(r"\{(envelope|fields|values|nulls|plain|row)(?: of (\w+))?(?: as (\w+))?\}")
+_PLACEHOLDER = re.compile(
+    r"\{(envelope|fields|values|nulls|plain|row|compared)(?: of (\w+))?(?: as (\w+))?\}"
+)
 
 
 def row_columns(table: str, part: str) -> tuple[Column, ...]:
@@ -82,6 +85,7 @@ _LISTS: Mapping[str, Callable[[str], list[Column]]] = {
     "nulls": _values,
     "plain": lambda table: [column for column in _fields(table) if column.name not in _IN_HISTORIES],
     "row": lambda table: [*row_columns(table, "key"), *row_columns(table, "value")],
+    "compared": lambda table: [*row_columns(table, "key"), *row_columns(table, "value")],
 }
 
 
@@ -91,4 +95,6 @@ def _names(placeholder: re.Match[str]) -> str:
     if what == "nulls":
         return ", ".join(f"CAST(NULL AS {column.type})" for column in columns)
     prefix = f"{alias}." if alias else ""
+    if what == "compared":
+        return ", ".join(f"{prefix}`{column.name}`, {prefix}`{column.name}` IS NULL" for column in columns)
     return ", ".join(f"{prefix}`{column.name}`" for column in columns)

@@ -179,6 +179,12 @@ class Duck(DuckQueries):
         for name, table in FACTS.items():
             self.show(name, table)
 
+    def show_added(self, name: str, table: Table) -> None:
+        """Name the rows of the last load."""
+        self._execute(
+            f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name} WHERE load_id = {self.load_id}"
+        )
+
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
@@ -214,11 +220,12 @@ class Duck(DuckQueries):
         return str(folder)
 
     @contextmanager
-    def harmed(self, sql: str) -> Iterator[None]:
-        """Do some harm to the stored tables, and undo it in the end."""
+    def harmed(self, *harms: str) -> Iterator[None]:
+        """Do some harm to the stored tables, and undo it, and what follows, in the end."""
         self._execute("BEGIN")
         try:
-            self._execute(sql)
+            for sql in harms:
+                self._execute(sql)
             yield
         finally:
             self._execute("ROLLBACK")

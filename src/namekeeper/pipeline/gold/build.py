@@ -63,7 +63,6 @@ class _SparkEngine(SparkViews, Engine):
         self, spark: SparkSession, transaction: Transaction, progress: Callable[[str, int, int], None]
     ) -> None:
         super().__init__(spark, transaction)
-        self.load_id = transaction.load_id
         self._transaction = transaction
         self._progress = progress
 
@@ -83,6 +82,10 @@ class _SparkEngine(SparkViews, Engine):
             if wanted is not None and table.name not in _WHOLE:
                 rows = rows.where(wanted)
             self.view(table.name, rows)
+
+    def show_added(self, name: str, table: Table) -> None:
+        """Name the rows that this run has added to a fact table."""
+        self.view(name, self._transaction.added(self.spark, table))
 
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None

@@ -8,11 +8,14 @@ from namekeeper.pipeline.gold.graph import Chain
 from namekeeper.pipeline.gold.sql_file import View
 from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
+from namekeeper.pipeline.schema import FACTS
 
 __all__ = ["STARTS_A_RUN", "make_chain", "runs_start_at"]
 
 _OLD = "old_"
 """Prefix of a table as earlier runs left it."""
+_ADDED = "added_"
+"""Prefix of a fact table with the rows of this run only."""
 _AFFECTED = "affected_partition_"
 """Prefix of the view that says which partitions of a table are written again."""
 
@@ -49,8 +52,11 @@ def make_chain(
         args: Parameters of their queries.
         days: Partitions of daily tables that are written.
     """
-    for name in sorted({name for view in chain for name in view.reads if name.startswith(_OLD)}):
-        engine.show(name, GOLD[name.removeprefix(_OLD)])
+    for name in sorted({name for view in chain for name in view.reads}):
+        if name.startswith(_OLD):
+            engine.show(name, GOLD[name.removeprefix(_OLD)])
+        elif name.startswith(_ADDED):
+            engine.show_added(name, FACTS[name.removeprefix(_ADDED)])
     affected: dict[str, list[str]] = {}
     for view in chain:
         engine.define(view.name, _filled(engine, view), args, keep=view.kept is not None)

@@ -14,14 +14,14 @@ __all__ = ["Engine"]
 class Engine(Views, Protocol):
     """An engine that reads and writes the tables of one run."""
 
-    load_id: int
-    """The load that brought the new records."""
-
     def is_there(self, table: Table) -> bool:
         """Whether anything was ever written to a table."""
 
     def show_facts(self, ranges: Sequence[RecomputeRange]) -> None:
         """Make fact tables readable by their names; those of changes may lack rows that are in no range."""
+
+    def show_added(self, name: str, table: Table) -> None:
+        """Make the rows that this run has added to a fact table readable by a name."""
 
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None

@@ -3,6 +3,7 @@
 The folders of `sql/` are phases, in this order:
 
 - `records`: the records of the ranges in order, their effective times, and the times with a known state
+- `content`: what decides which tables an earlier run has already made
 - `fingerprint`: short forms of the topics in checkpoints; needs no order
 - `activity`: sums of activity by day; needs no order
 - `session`: name servers, their boots and losses
@@ -43,7 +44,7 @@ def gold_graph(*, is_first: bool = False) -> Graph:
     Args:
         is_first: Whether no earlier run wrote a history: then the computed rows are written as they are.
     """
-    tables = {*FACTS, *VALUES, *(f"old_{name}" for name in GOLD)}
+    tables = {*FACTS, *VALUES, *(f"old_{name}" for name in GOLD), *(f"added_{name}" for name in FACTS)}
     return Graph(_views(is_first=is_first), tables)
 
 

@@ -77,6 +77,31 @@ class Graph:
                 found.add(view)
         return frozenset(found - {self._maker[name]})
 
+    def sources(self, name: str, *, without: str) -> frozenset[str]:
+        """Names outside of the graph that a view or a table is made of, directly or through others.
+
+        Args:
+            name: The view, or the table that it writes.
+            without: A phase; what its views are made of is left out.
+        """
+        found, views = set[str](), [self._views[self._maker[name]]]
+        while views:
+            for source in views.pop().reads:
+                if source not in self._maker:
+                    found.add(source)
+                elif (view := self._views[self._maker[source]]).phase != without:
+                    views.append(view)
+        return frozenset(found)
+
+    def needed(self, chain: Chain, tables: Collection[str]) -> Chain:
+        """The views of a chain without those that serve only these tables, which are there already."""
+        left_out: set[str] = set()
+        for view in reversed(chain):
+            readers = self._readers[view.name]
+            if view.writes in tables or (readers and not view.writes and left_out.issuperset(readers)):
+                left_out.add(view.name)
+        return [view for view in chain if view.name not in left_out]
+
     def chains(self, wanted: Callable[[View], bool]) -> list[Chain]:
         """The chosen views in independent groups; the longest group first."""
         chains: list[list[View]] = []

@@ -4,7 +4,7 @@ The views of a step, their order, and which run at the same time follow from the
 (`gold_graph`). Spark's engine is in `build`; the tests have one for DuckDB.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -33,6 +33,7 @@ from namekeeper.pipeline.gold.plan import (
     plan_windows,
 )
 from namekeeper.pipeline.gold.tables import GOLD, INCIDENT, KNOWN_SPAN
+from namekeeper.pipeline.gold.unchanged import unchanged_tables
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import names_in
 
@@ -95,8 +96,14 @@ def make_gold(
     # Before the first complete checkpoint nothing is known, and no history has a row.
     graph = gold_graph(is_first=not known)
     args = _args(engine, block_records=block_records)
-    periods = _order_records(engine, graph, ranges, args)
-    foreground, background, topics = _chains_of_tables(graph)
+    phases = ("records",) if known else ("records", "fingerprint")
+    periods = _order_records(engine, graph, ranges, args, phases)
+    unchanged = unchanged_tables(engine, graph, ranges, args) if known else frozenset[str]()
+    for name in sorted(unchanged & {name for view in graph for name in view.reads}):
+        engine.show(name, GOLD[name])
+    if known and SLOWEST not in unchanged:
+        _make_phase(engine, graph, "fingerprint", args)
+    foreground, background, topics = _chains_of_tables(graph, unchanged)
     with (
         engine.in_background(partial(_make_each, engine, topics, args)) as wait_for_topics,
         engine.in_background(partial(_make_each, engine, background, args)),
@@ -127,7 +134,11 @@ def _args(engine: Engine, **others: int) -> dict[str, int | str]:
 
 
 def _order_records(
-    engine: Engine, graph: Graph, ranges: Sequence[RecomputeRange], args: Mapping[str, Any]
+    engine: Engine,
+    graph: Graph,
+    ranges: Sequence[RecomputeRange],
+    args: Mapping[str, Any],
+    phases: Iterable[str],
 ) -> Periods:
     """Sort the records of the ranges, beside the steps that need no order; returns minutes of activity."""
     engine.put("recompute_range", _RANGE_DDL, ranges)
@@ -135,18 +146,20 @@ def _order_records(
     minutes: Periods
     *_, minutes = engine.concurrently(
         [
-            partial(_make_phase, engine, graph, "records", args),
-            partial(_make_phase, engine, graph, "fingerprint", args),
+            *(partial(_make_phase, engine, graph, phase, args) for phase in phases),
             partial(_sum_up_activity, engine, graph),
         ]
     )
     return minutes
 
 
-def _chains_of_tables(graph: Graph) -> tuple[list[Chain], list[Chain], list[Chain]]:
+def _chains_of_tables(
+    graph: Graph, unchanged: Collection[str]
+) -> tuple[list[Chain], list[Chain], list[Chain]]:
     """Chains that make tables: those that days need, those that no view needs, and topics."""
     foreground, background, topics = [], [], []
-    for chain in graph.chains(lambda view: view.phase in _TABLE_PHASES):
+    chains = graph.chains(lambda view: view.phase in _TABLE_PHASES)
+    for chain in filter(None, (graph.needed(chain, unchanged) for chain in chains)):
         names = {view.name for view in chain}
         if graph.maker(SLOWEST) in names:
             topics.append(chain)
@@ -186,7 +199,7 @@ def _periods_of(engine: Engine, ranges: Sequence[RecomputeRange]) -> Periods:
 def _sum_up_activity(engine: Engine, graph: Graph) -> Periods:
     """Sum up activity for the days with new counts; returns their minutes."""
     minute = graph["changed_minute"]
-    make_chain(engine, [minute], _args(engine, load_id=engine.load_id))
+    make_chain(engine, [minute], _args(engine))
     minutes = [(row["minute"], row["minute"]) for row in engine.rows(minute.name)]
     windows = plan_windows(minutes, engine.zone, after_ms=0)
     days = [day for window in windows for day in days_between(window, engine.zone)]

@@ -95,6 +95,13 @@ class ParquetTransaction(ParquetReader):
             others = [part for part in self._parts[table.name] if part not in replaced]
             self._parts[table.name] = (*others, *merged)
 
+    def added(self, spark: "SparkSession", table: Table) -> "DataFrame":
+        """The rows that this run has added; only files that it wrote are opened."""
+        written = [part for part in self._parts.get(table.name, ()) if _load_of(part.path) == self.load_id]
+        return self._read(spark, table, written).where(
+            f"load_id = {self.load_id}"
+        )  # merged ones have older rows
+
     def shared_files(self) -> SharedFiles:
         """A new folder for files that tables can share."""
         return SharedFiles(self._new_path(_SHARED), self._take)
@@ -224,6 +231,12 @@ def _part(file: File) -> DataFile:
         if name.startswith(f"{_PARTITION}="):
             value = unquote(name.partition("=")[2])
     return DataFile(file.path, file.size or 0, value)
+
+
+def _load_of(path: str) -> int | None:
+    """The load that wrote a data file."""
+    match = _LOAD_FOLDER.match(path)
+    return int(match[2]) if match else None
 
 
 def _load_folders(tables: Mapping[str, Sequence[DataFile]]) -> set[str]:

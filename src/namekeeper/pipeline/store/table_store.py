@@ -73,6 +73,9 @@ class Transaction(TableReader, Protocol):
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; `rows` has exactly its columns, `load_id` among them if the table has it."""
 
+    def added(self, spark: "SparkSession", table: Table) -> "DataFrame":
+        """The rows that this run has added to a fact table."""
+
     def shared_files(self) -> SharedFiles | None:
         """A new folder for Parquet files that tables can share; None: the tables are not files."""
 

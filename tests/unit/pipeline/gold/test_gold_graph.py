@@ -39,7 +39,7 @@ def test_phases_come_one_after_another(graph: Graph):
     """A view reads only what phases before its own make, and views of its own phase."""
     order = (
         {"records", "fingerprint", "activity"},
-        {"session", "history", "change_log"},
+        {"content", "session", "history", "change_log"},
         {"known"}, {"state"}, {"daily"}, {"drift"}, {"finish"},
     )  # fmt: skip
     rank = {phase: number for number, phases in enumerate(order) for phase in phases}

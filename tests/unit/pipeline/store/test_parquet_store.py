@@ -1,6 +1,7 @@
 """What a warehouse does without data; with data it is in tests/spark."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from namekeeper.pipeline.store.manifest import (
     newest_manifest,
     numbers_of,
 )
-from namekeeper.pipeline.store.parquet_store import ParquetStore
+from namekeeper.pipeline.store.parquet_store import ParquetStore, ParquetTransaction
 from namekeeper.pipeline.store.warehouse_folder import KEPT_MANIFESTS, KEPT_MS
 
 
@@ -161,3 +162,23 @@ def test_several_tables_can_take_the_same_file_and_what_nobody_takes_goes(store,
     assert [file.path for file in folder.files("tables")] == [f"{one.path}/_part=x/a.parquet"]
     manifest = newest_manifest(folder)
     assert manifest.tables["events"] == manifest.tables["broker_minute"]
+
+
+def test_rows_of_a_run_are_looked_for_only_in_files_that_it_wrote(tmp_path, monkeypatch):
+    """Also in files of earlier runs that it has merged: these have other rows too."""
+    asked: list[list[str]] = []
+    conditions: list[str] = []
+    monkeypatch.setattr(
+        ParquetTransaction,
+        "_read",
+        lambda self, spark, table, parts: (
+            asked.append([part.path for part in parts]) or SimpleNamespace(where=conditions.append)
+        ),
+    )
+    earlier = [DataFile(f"tables/events/{load}-1f0c6e2a/part-0.parquet", 9) for load in (1, 11, 12)]
+    transaction = ParquetTransaction(
+        open_folder(str(tmp_path)), Manifest(3, 2, "UTC", "", {"events": earlier}), 1
+    )
+    transaction.added(None, FACTS["events"])
+    assert asked == [["tables/events/1-1f0c6e2a/part-0.parquet"]]
+    assert conditions == ["load_id = 1"]
