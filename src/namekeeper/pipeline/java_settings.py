@@ -1,15 +1,23 @@
 """Settings of the Java of a local session: its options, its log, and how queries share cores."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
-__all__ = ["java_options", "write_java_settings"]
+__all__ = ["java_options", "starting_for_seconds", "write_java_settings"]
 
 _COMPILE_LATE = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
 """Ten times the default: in a run of a minute Java's second compiler uses up a core; it is worth it in long
 runs."""
+
+_COMPILE_ONCE = "-XX:TieredStopAtLevel=1"
+"""For a process that ends before the second compiler has paid off."""
+
+_for_seconds = ContextVar("for_seconds", default=False)
 
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
 """Twice the default, for code that is kept; a Java without its second compiler has 48 MiB and dies of it."""
@@ -55,6 +63,19 @@ def write_java_settings(folder: Path) -> tuple[Path, Path]:
     return log_settings, scheduler_settings
 
 
+@contextmanager
+def starting_for_seconds() -> Iterator[None]:
+    """Let a Java that is started in the block be for a process that ends after one small run.
+
+    The run knows how much there is to do; its caller decides which session it gets.
+    """
+    token = _for_seconds.set(True)
+    try:
+        yield
+    finally:
+        _for_seconds.reset(token)
+
+
 def java_options(log_settings: Path, given: str) -> str:
     """Options of a Java that is started here; those of the user come last, so they win.
 
@@ -63,6 +84,7 @@ def java_options(log_settings: Path, given: str) -> str:
         given: Options of the user. Java refuses two collectors: ours is left out if there is one.
     """
     collector = () if _ANY_COLLECTOR.search(given) else (_PARALLEL_COLLECTOR,)
+    compiling = _COMPILE_ONCE if _for_seconds.get() else _COMPILE_LATE
     return " ".join(
-        [f"-Dlog4j2.configurationFile={log_settings}", _COMPILE_LATE, _CODE_CACHE, *collector, given]
+        [f"-Dlog4j2.configurationFile={log_settings}", compiling, _CODE_CACHE, *collector, given]
     ).strip()

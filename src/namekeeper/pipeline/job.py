@@ -60,7 +60,7 @@ def run_job(
     with interrupted_by_signals(lambda: say(_STOPPED_LATE)) as interruption:
         try:
             if watch_ms is None:
-                return _once(request, session, progress, say)
+                return _once(request._replace(is_only=True), session, progress, say)
             while True:
                 try:
                     _once(request, session, progress, say)

@@ -11,7 +11,9 @@ from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
 from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
 from namekeeper.pipeline.ingest.ledger import Ledger
-from namekeeper.pipeline.ingest.segments import Listing, Segment, bytes_of, list_segments
+from namekeeper.pipeline.ingest.segments import Listing, Segment, list_segments
+from namekeeper.pipeline.java_settings import starting_for_seconds
+from namekeeper.pipeline.little import is_little
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.stores import Store, open_or_make_store
@@ -22,16 +24,12 @@ if TYPE_CHECKING:
     from namekeeper.pipeline.checks.checking import CheckFinding
     from namekeeper.pipeline.ingest.batch import Ingested, Progress
 
-__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Request", "RunResult", "is_little", "run_once"]
+__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Request", "RunResult", "run_once"]
 
 MAX_BATCH_SEGMENTS = 10_000
 """More than this, or ..."""
 MAX_BATCH_BYTES = 256 << 20
 """... more bytes than this, are taken in several loads, each of them committed."""
-LITTLE_RECORDS = 20_000
-LITTLE_BYTES = 8 << 20
-"""With up to this many records in the warehouse and this many new bytes, Spark gets settings for little
-data."""
 
 
 class Request(NamedTuple):
@@ -50,6 +48,8 @@ class Request(NamedTuple):
     one."""
     check: bool = False
     """Whether to check the tables if something was new, as `pipeline check` does."""
+    is_only: bool = False
+    """Whether the process ends after this run."""
 
 
 class RunResult(NamedTuple):
@@ -92,7 +92,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
         )  # fmt: skip
         doubted = {conflict.namesrv for conflict in settled.conflicts}
         segments = [segment for segment in listing.segments if segment.namesrv not in doubted]
-        loads = run.load_all(segments, settled.ledger)
+        loads = run.load_all(segments, settled.ledger, is_only=request.is_only)
         findings = run.findings() if loads and request.check else None
     return RunResult(listing, loads, settled.conflicts, settled.several, findings)
 
@@ -136,7 +136,7 @@ class _Run:
             return segment
         return segment._replace(size=self._journals[segment.journal].size(segment.path))
 
-    def load_all(self, segments: Sequence[Segment], ledger: Ledger) -> list["Ingested"]:
+    def load_all(self, segments: Sequence[Segment], ledger: Ledger, *, is_only: bool) -> list["Ingested"]:
         """Load new segments, in batches of bounded size, until each was tried."""
         loads: list[Ingested] = []
         seen: set[Segment] = set()
@@ -144,7 +144,10 @@ class _Run:
             [segment for segment in ledger.new(segments, self.sized) if segment not in seen]
         ):
             seen.update(batch)
-            done = self._load(batch, ledger)
+            little = is_little(batch, ledger, self._version.manifest.tables)
+            with starting_for_seconds() if little and is_only else nullcontext():
+                spark = self._session()
+            done = self._load(spark, batch, ledger, little=little)
             ledger = done.ledger
             loads.append(done)
         if loads:
@@ -159,16 +162,17 @@ class _Run:
         with failures_of_spark():
             return check_warehouse(self._session(), self._store.reader(), self._progress)
 
-    def _load(self, segments: Sequence[Segment], ledger: Ledger) -> "Ingested":
+    def _load(
+        self, spark: "SparkSession", segments: Sequence[Segment], ledger: Ledger, *, little: bool
+    ) -> "Ingested":
         from namekeeper.pipeline.gold.build import build_gold
         from namekeeper.pipeline.ingest.batch import IngestBatch, ingest
         from namekeeper.pipeline.session_settings import suited_to_little_data
 
-        spark = self._session()
         # The ledger says what is new for this version: on a later one its rows would be there twice.
         transaction = self._store.begin(self._version.manifest)
         batch = IngestBatch(spark, transaction, self._warehouse, self._journals, self._progress)
-        suited = suited_to_little_data(spark) if is_little(segments, ledger) else nullcontext()
+        suited = suited_to_little_data(spark) if little else nullcontext()
         with failures_of_spark(), suited:
             done = ingest(batch, segments, ledger)
             build_gold(spark, transaction, done.loaded, self._progress)
@@ -186,12 +190,6 @@ def _check_zone(name: str | None) -> None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise WarehouseError(f"{name!r} is no time zone; names are like UTC or Europe/Berlin") from error
-
-
-def is_little(segments: Sequence[Segment], ledger: Ledger) -> bool:
-    """Whether there are so few old and new data that compiling queries is not worth it."""
-    records = sum(segment.records for segment in segments)
-    return bytes_of(segments) <= LITTLE_BYTES and ledger.records + records <= LITTLE_RECORDS
 
 
 def _bounded(segments: Sequence[Segment]) -> list[Segment]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from namekeeper.pipeline.java_settings import java_options, write_java_settings
+from namekeeper.pipeline.java_settings import java_options, starting_for_seconds, write_java_settings
 
 
 def test_java_has_one_collector_and_the_user_has_the_last_word():
@@ -26,3 +26,10 @@ def test_the_log_shows_errors_only_and_queries_share_the_cores(tmp_path):
     (mode,) = ET.fromstring(scheduler_settings.read_text()).iter("schedulingMode")
     assert mode.text == "FAIR"
     assert str(log_settings) in java_options(log_settings, "")
+
+
+def test_a_process_that_ends_after_a_small_run_does_without_the_second_compiler():
+    with starting_for_seconds():
+        brief = java_options(Path("log"), "-XX:TieredStopAtLevel=4")
+    assert brief.index("-XX:TieredStopAtLevel=1") < brief.index("-XX:TieredStopAtLevel=4"), "the user's count"
+    assert "TieredStopAtLevel" not in java_options(Path("log"), "")

@@ -10,8 +10,7 @@ import pytest
 from namekeeper.pipeline.errors import JournalFolderError, WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
-from namekeeper.pipeline.ingest.segments import Segment
-from namekeeper.pipeline.run import LITTLE_BYTES, LITTLE_RECORDS, Request, is_little, run_once
+from namekeeper.pipeline.run import Request, run_once
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 from tests.support.journal.segments import UUID8, records_of_a_boot, write_segment
 
@@ -85,18 +84,3 @@ def test_a_journal_that_is_none_makes_no_warehouse(tmp_path):
     with pytest.raises(JournalFolderError):
         run(tmp_path / "nothing", tmp_path / "w")
     assert not (tmp_path / "w").exists()
-
-
-@pytest.mark.parametrize(
-    ("there", "new", "size", "little"),
-    [
-        (LITTLE_RECORDS - 10, 10, LITTLE_BYTES, True),
-        (LITTLE_RECORDS - 9, 10, LITTLE_BYTES, False),
-        (0, LITTLE_RECORDS + 1, 1, False),
-        (0, 1, LITTLE_BYTES + 1, False),
-    ],
-)
-def test_little_is_what_both_a_run_and_its_warehouse_have(there, new, size, little):
-    segment = Segment("ns", UUID8, BOOT, 101, 100 + new, True, size, "j", "name")
-    ledger = Ledger({("other", UUID8, BOOT): LoadedBoot(((1, there),) if there else ())})
-    assert is_little([segment], ledger) is little
