@@ -37,6 +37,12 @@ SMALL = ClusterSize(brokers=10, topics=200)
 QUIET_DAY = Part(24 * 60, new_topics=0)
 TEN_MINUTES = Part(10, starts_at=5)
 """Signs of life and lookups: no checkpoint, no change."""
+SMALL_RUNS = (
+    ("one more day", Part(24 * 60), 60, 12),
+    ("one more day without new topics", QUIET_DAY, 60, 12),
+    ("ten minutes without a change", TEN_MINUTES, 35, 4),
+)
+"""What is new, and the CPU seconds that are promised for a cold and for a warm run."""
 IDLE_SEGMENTS = 30_000
 MANY_RUNS = 5
 
@@ -245,11 +251,7 @@ def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
 def measure_small_runs(bench: Bench, bases: Sequence[int], memory: str) -> Iterator[Row]:
     """Runs over little new data, each in a process of its own: the first run of it, and the second."""
     for number in bases:
-        for what, part, cold, warm in (
-            ("one more day", *days(1), 60, 12),
-            ("one more day without new topics", QUIET_DAY, 60, 12),
-            ("ten minutes without a change", TEN_MINUTES, 35, 4),
-        ):
+        for what, part, cold, warm in SMALL_RUNS:
             base, new = written(bench, SMALL, (*days(number), part)).folders
             warehouse = bench.fresh()
             bench.load(base, warehouse=warehouse)
