@@ -273,7 +273,8 @@ def _small_row(name: str, found: Figures, promised: int) -> Row:
     return Row(
         name,
         f"{found.java_s + found.python_s:.1f} CPU s (Java {found.java_s:.1f}, Python {found.python_s:.1f}),"
-        f" {found.executions} executions, {found.jobs} jobs, {found.tasks} tasks",
+        f" {found.executions} executions, {found.running} of them with jobs; {found.jobs} jobs,"
+        f" {found.tasks} tasks",
         f"{promised} CPU s",
     )
 

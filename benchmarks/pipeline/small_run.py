@@ -26,7 +26,9 @@ class Figures(NamedTuple):
     java_s: float
     python_s: float
     executions: int
-    """Of SQL."""
+    """Of SQL, the definitions of views among them: these plan, and have no jobs."""
+    running: int
+    """Executions with jobs."""
     jobs: int
     tasks: int
 
@@ -52,7 +54,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("warehouses", nargs="+")
     options = parser.parse_args(arguments)
     session = cache(lambda: get_session(master=MASTER, conf={"spark.driver.memory": options.memory}))
-    before = Figures(0, 0, 0, 0, 0)
+    before = Figures(0, 0, 0, 0, 0, 0)
     for number, warehouse in enumerate(options.warehouses):
         if number:
             before = _figures(session())
@@ -65,12 +67,14 @@ def main(arguments: Sequence[str]) -> None:
 def _figures(spark: SparkSession) -> Figures:
     java = spark._jvm  # noqa: SLF001 - the counters that Spark publishes are those of its pages, which are off
     context = spark._jsc.sc()  # noqa: SLF001
+    executions = spark._jsparkSession.sharedState().statusStore().executionsList()  # noqa: SLF001
     assert java is not None
     times = os.times()
     return Figures(
         _cpu_seconds(java.java.lang.ProcessHandle.current().pid()),
         times.user + times.system,
-        spark._jsparkSession.sharedState().statusStore().executionsCount(),  # noqa: SLF001
+        executions.size(),
+        sum(executions.apply(number).jobs().size() > 0 for number in range(executions.size())),
         context.dagScheduler().numTotalJobs(),
         context.taskScheduler().nextTaskId(),
     )
