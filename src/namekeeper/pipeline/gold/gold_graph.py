@@ -3,7 +3,7 @@
 The folders of `sql/` are phases, in this order:
 
 - `records`: the records of the ranges in order, their effective times, and the times with a known state
-- `content`: what decides which tables an earlier run has already made
+- `content`: evidence that an earlier run has made a table already
 - `fingerprint`: short forms of the topics in checkpoints; needs no order
 - `activity`: sums of activity by day; needs no order
 - `session`: name servers, their boots and losses

@@ -1,4 +1,4 @@
--- What decides whether a fact is unchanged in the recompute ranges. For each fact of a history: its rows, see content;
+-- The evidence that a fact is unchanged in the recompute ranges. For each fact of a history: its rows, see content;
 -- those outside of checkpoints have checkpoint null. For `server` and `broker_name_removed`: rows that say more than
 -- that the server runs. For `lost_records`: losses that an earlier run found. For up, unknown and stopped: the
 -- positions at which this state begins.
