@@ -114,7 +114,7 @@ FRAGMENTS = {
     "pipeline/ingest/checksum.py": "a text of SQL, without Spark",
     "pipeline/ingest/rebuilding.py": "makes a lost ledger again, which a usual run must not do",
     "pipeline/ingest/sorting.py": "decides without Spark what is clean; the batch runs on Spark",
-    "pipeline/java_settings.py": "text for Java, without Spark",
+    "pipeline/little.py": "decides by sizes, without Spark, what the settings of a run are",
     "pipeline/package.py": "makes the zip, which needs no Spark",
     "pipeline/remote.py": "asks a socket; Spark itself would try for ten minutes",
     "pipeline/report/query.py": "questions to a warehouse; the command line has the options",
