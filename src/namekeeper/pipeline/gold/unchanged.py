@@ -44,7 +44,7 @@ def unchanged_tables(
     if any(range_.from_boot < 0 or range_.to_ts < FOREVER for range_ in ranges):
         return frozenset()
     content = engine.rows("range_content")
-    if not _is_known_throughout(content, ranges):
+    if not _are_always_up(content, ranges):
         return frozenset()
     tables = {TIMELINE.table.name, LOST_RECORDS.name}
     checkpoints = {
@@ -63,7 +63,7 @@ def unchanged_tables(
     return frozenset(tables)
 
 
-def _is_known_throughout(content: Collection[Mapping[str, Any]], ranges: Sequence[RecomputeRange]) -> bool:
+def _are_always_up(content: Collection[Mapping[str, Any]], ranges: Sequence[RecomputeRange]) -> bool:
     """Whether the name servers were up and known in the whole ranges, for earlier runs and for this one."""
     starts = {(range_.namesrv, range_.from_boot, range_.from_position) for range_ in ranges}
     found = {(row["namesrv"], row["boot"], row["checkpoint"]) for row in content if row["fact"] == "up"}
