@@ -192,3 +192,44 @@ async def test_a_bug_in_one_part_is_logged_and_ends_nothing(tmp_path, monkeypatc
         await asyncio.to_thread(beside.write, "b_1")
         await eventually(lambda: beside.names == ["a_1", "b_1"])
     assert "a bug in the companion" in caplog.text
+
+
+class Watched:
+    """Access rules of which it is seen that their files are watched."""
+
+    def __init__(self) -> None:
+        self.is_watched = asyncio.Event()
+
+    async def watch(self, _) -> None:
+        self.is_watched.set()
+        await asyncio.Event().wait()
+
+
+async def test_the_access_rules_of_the_page_are_watched_while_it_is_served():
+    histories, rules = Histories([]), Watched()
+    page = PageSettings(
+        host="127.0.0.1", port=0, doors=Doors("127.0.0.1"), address_of=str, rules=rules
+    )  # fmt: skip
+    views = ConsoleViews(histories, None, Clock(0))
+    task = asyncio.create_task(Companion(histories, views=views, page=page, announce=str).run())
+    await eventually(rules.is_watched.is_set)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_without_a_page_and_folders_the_histories_are_read(tmp_path):
+    beside = await made(tmp_path)
+    companion = Companion(beside.histories, announce=beside.lines.append)
+    assert companion.health().degraded == {}
+    assert companion._reread(0, is_whole=False) == []
+    task = asyncio.create_task(companion.run())
+    await eventually(lambda: beside.histories.all[0].followed.history.knows_up_to)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert beside.lines == []
+
+
+def test_journals_that_are_followed_are_read_again_from_a_time_on(tmp_path):
+    beside = Beside(tmp_path)
+    (found,) = beside.companion._reread(0, is_whole=True)
+    assert found.history.namesrv == "a_1"

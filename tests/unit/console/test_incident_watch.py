@@ -234,3 +234,18 @@ async def test_a_window_that_is_started_meanwhile_marks_an_incident_as_planned(t
         await eventually(lambda: not next(iter(world.tracking.incidents.values())).facts.planned)
 
     await watched(world, steps)
+
+
+def test_what_can_not_be_read_again_is_left_out(tmp_path):
+    world = World(tmp_path)
+    world.write()
+    histories = world.histories()
+    watch = IncidentWatch(
+        HistoriesReader(histories), world.reread, world, world.see, computed_drift(histories, world)
+    )
+    seen = watch._earlier(world.reread, 0, 7)
+    assert seen is not None
+    assert (seen.until, seen.up_to) == (7, world.story.now)
+    assert watch._earlier(lambda _: [], 0, 7) is None
+    world.problem = True
+    assert watch._earlier(world.reread, 0, 7) is None

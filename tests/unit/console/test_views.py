@@ -7,11 +7,13 @@ from msgspec import structs
 from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.render import route_values
 from namekeeper.answers.source import JournalAnswers
-from namekeeper.console.histories import Followed
+from namekeeper.console.histories import Followed, Histories
 from namekeeper.console.views import ConsoleViews
 from namekeeper.drift.incidents import present_drift
 from namekeeper.drift.report import find_drift, report_values
 from namekeeper.errors import ConfigError
+from namekeeper.history.sources.journal import JournalSource
+from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.perm import Perm
 from tests.unit.answers.story import MINUTE, Story
 from tests.unit.console.incident import histories_of, two_stories
@@ -155,6 +157,29 @@ def test_changes_and_search_take_their_query(views):
     assert views.changes({"from": "9998-01-01T00:00:00Z"})["rows"] == []
     assert views.search({"q": "payments"})["kinds"][0]["names"] == ["payments"]
     assert views.beside({})["after"] is None
+
+
+def test_one_incident_is_found_by_its_id_or_near_its_start(tmp_path):
+    story = Story()
+    story.registers()
+    story.later(60_000)
+    story.connection_breaks("a0:1")
+    story.later(60_000)
+    story.alive()
+    histories = Histories([JournalSource([FoundJournal(story.folder(tmp_path))])])
+    for each in histories.all:
+        histories.read(each)
+    views = ConsoleViews(histories, None, Clock(story.now))
+    assert views.is_due("incident", {})
+    (row,) = views.incidents({})["open"]
+    began = str(row["from_ts"])
+    for id_, is_exact in ((row["id"], True), ("of before", False)):
+        found = views.incident({"id": id_, "began": began})
+        assert (found["is_exact"], found["rows"]) == (is_exact, [row])
+    assert views.incident({"id": row["id"], "began": "1"})["rows"] == []
+    assert [each.incident.from_ts for each in views.open_incidents()] == [row["from_ts"]]
+    with pytest.raises(ConfigError, match="say when it began"):
+        views.incident({"id": row["id"]})
 
 
 @pytest.mark.parametrize("view", VIEWS)

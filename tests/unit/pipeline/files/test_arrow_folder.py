@@ -55,3 +55,14 @@ def test_in_an_object_store_a_file_is_one_upload(kind):
     folder.put("manifests/1.json", b"1")
     assert store.calls == ["put bucket/team/warehouse/manifests/1.json"]
     assert list(store.objects.values()) == [b"1"]
+
+
+def test_elsewhere_than_in_an_object_store_what_can_not_be_looked_at_is_an_error():
+    class Away:
+        type_name = "hdfs"
+
+        def get_file_info(self, _: object) -> None:
+            raise OSError("away")
+
+    with pytest.raises(OSError, match="away"):
+        ArrowFolder("hdfs://h/x", Away(), "/x").exists()  # type: ignore[arg-type]
