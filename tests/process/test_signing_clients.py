@@ -45,6 +45,12 @@ def strict(folder: Path) -> Iterator[NameServerProcess]:
             yield server
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServerProcess]:
+    with strict(tmp_path_factory.mktemp("strict")) as server:
+        yield server
+
+
 def by_environment(_: Path) -> Mapping[str, str]:
     return {"ROCKETMQ_ACCESS_KEY": "ops", "ROCKETMQ_SECRET_KEY": KEY}
 
@@ -72,20 +78,19 @@ def wrongly(_: Path) -> Mapping[str, str]:
     [by_flag, by_two_flags, by_environment, by_file, wrongly, None],
     ids=lambda each: getattr(each, "__name__", "no"),
 )
-def test_every_command_signs(tmp_path, given):
+def test_every_command_signs(server, tmp_path, given):
     is_right = given not in (wrongly, None)
     flag = {by_flag: " --access-key ops", by_two_flags: f" --access-key ops --secret-key '{KEY}'"}.get(
         given, ""
     )
-    with strict(tmp_path) as server:
-        env = {**environment(tmp_path), **(given(tmp_path) if given else {})}
-        typist = Typist(env, tmp_path, {})
-        for command in COMMANDS:
-            done = typist.types(command.format(server.address) + flag)
-            said = done.stdout + done.stderr
-            assert (done.returncode == (command == WHAT_IF)) == is_right, (command, said)
-            assert (REFUSED in said) == (not is_right), (command, said)
-            assert KEY not in said
+    env = {**environment(tmp_path), **(given(tmp_path) if given else {})}
+    typist = Typist(env, tmp_path, {})
+    for command in COMMANDS:
+        done = typist.types(command.format(server.address) + flag)
+        said = done.stdout + done.stderr
+        assert (done.returncode == (command == WHAT_IF)) == is_right, (command, said)
+        assert (REFUSED in said) == (not is_right), (command, said)
+        assert KEY not in said
 
 
 @pytest.mark.parametrize("given", [None, by_environment, by_file], ids=["setting", "environment", "file"])

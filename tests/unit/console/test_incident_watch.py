@@ -241,7 +241,7 @@ def test_what_can_not_be_read_again_is_left_out(tmp_path):
     world.write()
     histories = world.histories()
     watch = IncidentWatch(
-        HistoriesReader(histories), world.reread, world, world.see, computed_drift(histories, world)
+        HistoriesReader(histories), world.reread, world, world.see, computed_drift(histories, world).value
     )
     seen = watch._earlier(world.reread, 0, 7)
     assert seen is not None
