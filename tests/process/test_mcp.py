@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+from namekeeper.cli.group import namekeeper
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
 from tests.support.system.processes import Process, free_port
@@ -30,9 +32,9 @@ HELLO = {
 
 
 def command(*words: str) -> Any:
-    """The JSON of a command, as a process."""
-    done = subprocess.run([*NAMEKEEPER, *words, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode in {0, 1}, done.stderr
+    """The JSON of a command."""
+    done = CliRunner().invoke(namekeeper, [*words, "--json"])
+    assert done.exit_code in {0, 1}, done.stderr
     return json.loads(done.stdout)
 
 
