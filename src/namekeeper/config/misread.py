@@ -15,6 +15,8 @@ from namekeeper.config.runtime import is_secret
 
 __all__ = ["misread_lines"]
 
+_SHOWN_CHARACTERS = 1_000
+"""Most characters of a warning."""
 _LINES_SHOWN = 20
 """Most warnings of a file: more of them say that it is no properties file at all."""
 
@@ -44,7 +46,7 @@ def misread_lines(data: bytes, *, source: str, known: Container[str] = SPEC_OF_N
         if len(warnings) > _LINES_SHOWN:
             break
         if (hint := next(_hints(entry, known), None)) is not None:
-            warnings.append(f"{source}, line {entry.line}: {printable(hint)}")
+            warnings.append(f"{source}, line {entry.line}: {_without_middle(printable(hint))}")
         first = seen.setdefault(entry.key, entry.line)
         if entry.key in known and first != entry.line:
             warnings.append(
@@ -53,6 +55,14 @@ def misread_lines(data: bytes, *, source: str, known: Container[str] = SPEC_OF_N
     if len(warnings) > _LINES_SHOWN:
         warnings[_LINES_SHOWN:] = [f"{source}: more lines look wrong; is it a properties file?"]
     return warnings
+
+
+def _without_middle(text: str) -> str:
+    """A warning whose line of the file may have megabytes: begin and end of it."""
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    half = _SHOWN_CHARACTERS // 2
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def _hints(entry: PropertyEntry, known: Container[str]) -> Iterator[str]:

@@ -99,3 +99,9 @@ def test_a_file_of_another_kind_gives_few_lines():
 def test_a_warning_has_no_characters_that_act_on_a_terminal():
     (warning,) = warnings_of("a\x1b]0;x b c")
     assert "\x1b" not in warning
+
+
+def test_a_line_of_a_megabyte_makes_a_short_warning():
+    (warning,) = warnings_of("a" * 1_000_000)
+    assert len(warning) < 1_100
+    assert warning.endswith("is no property: write name=value, and # at the beginning of a comment")
