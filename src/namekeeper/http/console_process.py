@@ -49,7 +49,8 @@ class ConsoleProcess:
         self._command = command
         self._child: subprocess.Popen[str] | None = None
         self._address: ConsoleAddress | None = None
-        self._starting = asyncio.Lock()
+        self._starting: asyncio.Task[None] | None = None
+        """The start that is under way, of which no request is the owner: peers may leave meanwhile."""
         self._users = 0
         self._end: asyncio.TimerHandle | None = None
 
@@ -69,9 +70,8 @@ class ConsoleProcess:
         if self._end is not None:
             self._end.cancel()
         try:
-            async with self._starting:
-                if not self.is_running:
-                    await self._start()
+            if not self.is_running:
+                await asyncio.shield(self._start_once())
             assert self._address is not None
             yield self._address
         finally:
@@ -83,10 +83,24 @@ class ConsoleProcess:
         """End it, if it runs; it ends by itself once its input is closed."""
         if self._end is not None:
             self._end.cancel()
+        if self._starting is not None:
+            self._starting.add_done_callback(lambda _: self.stop())
         child, self._child = self._child, None
         if child is not None:
             _ended(child)
             log.info("the console (process %d) is ended", child.pid)
+
+    def _start_once(self) -> asyncio.Task[None]:
+        """The start that all requests wait for. One that is cancelled would leave its process behind."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start(), name="start of the console")
+            self._starting.add_done_callback(self._end_start)
+        return self._starting
+
+    def _end_start(self, start: asyncio.Task[None]) -> None:
+        self._starting = None
+        if not start.cancelled():
+            start.exception()  # every request may have left that would get it
 
     async def _start(self) -> None:
         if self._child is not None:

@@ -50,6 +50,34 @@ async def test_its_address_comes_with_a_token_that_nobody_knows():
     assert not process.is_running
 
 
+async def test_requests_that_leave_while_it_starts_share_one_process():
+    """Each start that was cancelled left its process behind, and the next request made another one."""
+    started = []
+    process = ConsoleProcess(lambda: (started.append(None), FAKE)[1])
+
+    async def ask() -> int:
+        async with process.used():
+            assert process._child is not None
+            return process._child.pid
+
+    for _ in range(5):
+        asking = asyncio.create_task(ask())
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    assert len(set(await asyncio.gather(ask(), ask()))) == 1
+    assert len(started) == 1
+    process.stop()
+
+
+async def test_one_that_starts_while_the_server_stops_is_ended():
+    process = ConsoleProcess(lambda: FAKE)
+    start = process._start_once()
+    process.stop()
+    await start
+    await eventually(lambda: not process.is_running)
+
+
 @pytest.mark.parametrize("words", [("/nowhere/at/all",), (sys.executable, "-c", "pass")])
 async def test_one_that_does_not_start_is_told(words):
     with pytest.raises(NoConsoleError, match="did not start"):
