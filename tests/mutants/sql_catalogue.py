@@ -453,8 +453,8 @@ SQL_MUTANTS = (
     SqlMutant(
         "never-forgotten",
         "broker_state",
-        "least(h.valid_to + :memory_ms, k.up_to), 0, 0, -1, 0",
-        "k.up_to, 0, 0, -1, 0",
+        "valid_to + :memory_ms, 0, 0, -1, 0",
+        ":forever, 0, 0, -1, 0",
         "a broker that went is not expected any more after seven days",
     ),
     SqlMutant(

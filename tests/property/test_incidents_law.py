@@ -44,7 +44,7 @@ def of_gold(records: Sequence[Record]) -> list[Mapping[str, Any]]:
     make_gold(duck, duck.load(records))
     rows = duck.gold("incident")
     return [
-        {name: value for name, value in row.items() if name != "is_open"}
+        {name: value for name, value in row.items() if name not in ("is_open", "cluster_label")}
         for row in rows
         if row["kind"] != "drift" and row["is_open"] == (row["to_ts"] is None)
     ]

@@ -57,10 +57,15 @@ def held(topic: str, name: str, end: int | None = None, cause: str | None = None
 def incidents_of(**rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The incidents that these rows of tables make, in the order of time."""
     duck = DuckQueries()
-    queries = ("incident_part", "topic_outage_cause", "new_incident")
+    queries = ("incident_horizon", "incident_part", "topic_outage_cause", "new_incident")
     views = [view for view in gold_graph() if view.name in queries]
     duck.put("last_record_time", "namesrv string, up_to bigint", [("ns-1", NOW)])
-    for name in {name for view in views for name in view.reads} - {"last_record_time", *queries}:
+    duck.put("labelled_period", "namesrv string, cluster_label string, from_ts bigint, to_ts bigint", [])
+    for name in {name for view in views for name in view.reads} - {
+        "last_record_time",
+        "labelled_period",
+        *queries,
+    }:
         table = GOLD.get(name) or FACTS[name]
         given = rows.get(name, ())
         columns = names_in(table)

@@ -18,6 +18,10 @@ SCALE = TimeScale(Period(START, START + 30 * HOUR), "UTC")
 NASTY = "<script>alert('x')</script>\n$\\frac{1}{0}$ & \"主题\""
 
 
+LABELLED = ("incidents", "availability", "states", "topics", "flaps", "drift", "capacity", "last_held")
+"""Questions whose rows are of a cluster of name servers."""
+
+
 def report_rows() -> dict[str, list[dict[str, Any]]]:
     """Question -> rows."""
     broker = {"cluster": "c", "broker_name": "b0", "broker_id": 0}
@@ -35,7 +39,7 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
         **group, "cause": "started", "cause_items": 2, "host": None, "broker_name": None, "topics": [], "items": 2,
         "details": [], "unnamed": 0, "last_ts": START + HOUR,
     }  # fmt: skip
-    return {
+    found: dict[str, list[dict[str, Any]]] = {
         "boots": [
             {**boot, "namesrv": "ns-1", "knows_up_to": START + 30 * HOUR},
             {**boot, "namesrv": "ns-2", "knows_up_to": START + 29 * HOUR, "losses": 0, "unknown_ms": 0},
@@ -102,6 +106,9 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
              "first_minute": START, "last_minute": START},
         ],
     }  # fmt: skip
+    for name in LABELLED:
+        found[name] = [{**row, "cluster_label": None} for row in found[name]]
+    return found
 
 
 def answers_of(

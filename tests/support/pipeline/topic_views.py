@@ -37,11 +37,16 @@ def drifts_of(servers: list[str]) -> dict[str, Drifts]:
         "namesrv string, broker_name string, is_open boolean, valid_from bigint, valid_to bigint",
         [(server, "broker-1", False, 0, 90) for server in servers],
     )
-    duck.put("cluster_of_broker_name", "broker_name string, cluster string", [("broker-1", "c")])
+    duck.put(
+        "cluster_of_broker_name",
+        "cluster_label string, broker_name string, cluster string",
+        [("", "broker-1", "c")],
+    )
+    duck.put("namesrv_label", "namesrv string, cluster_label string", [(server, "") for server in servers])
     duck.put(
         "namesrv_cluster",
-        "namesrv string, namesrv_cluster string, from_ts bigint, to_ts bigint",
-        [(server, "a", 0, 90) for server in servers],
+        "namesrv string, namesrv_cluster string, cluster_label string, from_ts bigint, to_ts bigint",
+        [(server, "a", "", 0, 90) for server in servers],
     )
     duck.put("name_server_clock_daily", "namesrv string, day string, offset_ms bigint", [])
     duck.put(

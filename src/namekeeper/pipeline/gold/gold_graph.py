@@ -10,6 +10,7 @@ The folders of `sql/` are phases, in this order:
 - `history`: the rows of each name server, with their time ranges
 - `change_log`: changes, and who requested them
 - `known`: periods in which name servers know something; this phase and those below are computed for some days
+- `cluster`: which name servers belong together
 - `state`: the states of brokers and topics, from all name servers together
 - `daily`: the same by day
 - `drift`: where name servers disagree
@@ -32,10 +33,10 @@ __all__ = ["VALUES", "gold_graph"]
 
 VALUES = (
     "recompute_range", "kept_range", "activity_day", "report_day", "recompute_window", "kept_window",
-    "compared_day", "namesrv_cluster",
+    "compared_day", "namesrv_cluster", "namesrv_label", "labelled_period",
 )  # fmt: skip
 """Small tables that Python makes: the ranges that a run recomputes, and those that it keeps; the clusters of
-name servers."""
+name servers, and their labels."""
 
 
 def gold_graph(*, is_first: bool = False) -> Graph:

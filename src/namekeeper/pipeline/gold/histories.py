@@ -136,6 +136,10 @@ TIMELINE = HistoryTable(
     ("state", "boot"),
 )
 
+_LABEL = (
+    "cluster_label string: Label of the cluster of name servers; null: none, or an earlier version made the"
+    " row."
+)
 _DRIFT = columns(
     "valid_from bigint: From when on, ms, by clocks that were corrected.",
     "valid_to bigint: Until when, not included.",
@@ -190,8 +194,9 @@ DRIFTS: tuple[HistoryTable, ...] = (
         " seen the cluster within 7 days, and had either seen the broker since their start or been up for"
         " 120 s. They are of one cluster of name servers: those with one label, or that shared a broker"
         " address within 7 days, directly or through others.",
-        ("cluster", "broker_name", "broker_id", "broker_addr"),
+        ("cluster_label", "cluster", "broker_name", "broker_id", "broker_addr"),
         ("held_by", "missing_at"),
+        _LABEL,
         "cluster string: Cluster name.",
         "broker_name string: Broker name.",
         "broker_id bigint: 0 for a master.",
@@ -203,8 +208,9 @@ DRIFTS: tuple[HistoryTable, ...] = (
         "view_drift_topic",
         "When name servers of one cluster (see view_drift_broker) that knew a broker name disagreed for 5"
         " seconds or more, outside of the windows of observed ones, about one of its topics.",
-        ("cluster", "broker_name", "topic"),
+        ("cluster_label", "cluster", "broker_name", "topic"),
         ("views",),
+        _LABEL,
         "cluster string: Cluster name.",
         "broker_name string: Broker name.",
         "topic string: Topic.",

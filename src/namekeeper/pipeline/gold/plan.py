@@ -24,6 +24,7 @@ __all__ = [
     "Window",
     "common_unit",
     "day_at",
+    "day_named",
     "days_between",
     "kept_ranges",
     "plan_ranges",
@@ -167,8 +168,13 @@ def plan_windows(periods: Iterable[tuple[int, int]], zone: str, *, after_ms: int
 
 def day_at(ms: int, zone: str) -> Day:
     """The day that an instant belongs to."""
-    local = datetime.fromtimestamp(ms / 1_000, ZoneInfo(zone)).date()
-    return Day(local.isoformat(), _midnight(local, zone), _midnight(local + timedelta(days=1), zone))
+    return day_named(datetime.fromtimestamp(ms / 1_000, ZoneInfo(zone)).date().isoformat(), zone)
+
+
+def day_named(day: str, zone: str) -> Day:
+    """A day by its name, as 2026-03-01."""
+    local = date.fromisoformat(day)
+    return Day(day, _midnight(local, zone), _midnight(local + timedelta(days=1), zone))
 
 
 def days_between(window: Window, zone: str) -> list[Day]:

@@ -6,13 +6,16 @@ The views of a step, their order, and which run at the same time follow from the
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise
-from operator import itemgetter
 from typing import Any
 
 from namekeeper.common.expected import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS, WITNESS_AFTER_MS
-from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
 from namekeeper.pipeline.gold.chains import make_chain
+from namekeeper.pipeline.gold.clusters import (
+    Labels,
+    find_clusters,
+    parts_with_same_labels,
+    put_labelled_periods,
+)
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.graph import Chain, Graph
@@ -26,18 +29,18 @@ from namekeeper.pipeline.gold.plan import (
     RecomputeRange,
     Window,
     common_unit,
-    day_at,
     days_between,
     kept_ranges,
     plan_ranges,
     plan_windows,
 )
-from namekeeper.pipeline.gold.tables import GOLD, INCIDENT, KNOWN_SPAN
+from namekeeper.pipeline.gold.sql_file import View
+from namekeeper.pipeline.gold.tables import GOLD, INCIDENT, KNOWN_SPAN, NAME_SERVER_LABEL_DAILY
 from namekeeper.pipeline.gold.unchanged import unchanged_tables
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import names_in
 
-__all__ = ["find_clusters", "make_gold"]
+__all__ = ["make_gold"]
 
 SHORTEST_DRIFT_MS = 5_000
 """Shorter differences are propagation (docs/decisions/0012)."""
@@ -60,7 +63,7 @@ _KEPT_RANGE_DDL = (
 )
 _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
-_CLUSTER_DDL = "namesrv string, namesrv_cluster string, from_ts bigint, to_ts bigint"
+_LABEL_DDL = "namesrv string, cluster_label string"
 
 _TABLE_PHASES = {"session", "history", "change_log"}
 """Phases that need the sorted records of the ranges."""
@@ -120,6 +123,7 @@ def make_gold(
 
 def _make_last_tables(engine: Engine, graph: Graph) -> None:
     """Compute the tables that need all days."""
+    put_labelled_periods(engine)
     last = [view for view in graph if view.phase == "finish"]
     for name in sorted({name for view in last for name in view.reads if name in GOLD}):
         engine.show(name, GOLD[name])
@@ -220,9 +224,27 @@ def _make_window(engine: Engine, graph: Graph, window: Window, wait_for_topics: 
         window: The days.
         wait_for_topics: Returns when the rows of topics are written.
     """
-    days = days_between(window, engine.zone)
-    names = [day.day for day in days]
-    cut = Window(window.from_ts - DAY_MS, window.to_ts + DAY_MS)
+    args = _prepare_days(engine, graph, window)
+    name_server = graph["name_server"]
+    make_chain(engine, [name_server], args)
+    starts = engine.rows(name_server.name)
+    clusters = find_clusters(engine, graph, _cut(window), args, starts)
+    for part, labels in parts_with_same_labels(window, clusters):
+        if part != window:
+            args = _prepare_days(engine, graph, part)
+        _sum_up_days(engine, graph, part, labels, args, wait_for_topics)
+        if len(labels) > 1:
+            _compare_name_servers(engine, graph, _cut(part), args)
+
+
+def _cut(window: Window) -> Window:
+    """The days of a window, and one before and after: corrected clocks may move changes there."""
+    return Window(window.from_ts - DAY_MS, window.to_ts + DAY_MS)
+
+
+def _prepare_days(engine: Engine, graph: Graph, window: Window) -> dict[str, int | str]:
+    """Make the views of the phase `known` for some days; returns the parameters of all queries."""
+    cut = _cut(window)
     args = _args(
         engine,
         cut_from=cut.from_ts,
@@ -236,72 +258,46 @@ def _make_window(engine: Engine, graph: Graph, window: Window, wait_for_topics: 
         lag_limit_ms=LAG_LIMIT_MS,
         frame_limit_bytes=FRAME_LIMIT_BYTES,
     )
+    _make_phase(engine, graph, "known", args)
+    return args
+
+
+def _sum_up_days(
+    engine: Engine,
+    graph: Graph,
+    window: Window,
+    labels: Labels,
+    args: Mapping[str, Any],
+    wait_for_topics: Callable[[], object],
+) -> None:
+    """Compute the states of brokers and topics, and their tables of days."""
+    days = days_between(window, engine.zone)
+    names = [day.day for day in days]
     engine.put("report_day", _DAY_DDL, days)
+    engine.put("namesrv_label", _LABEL_DDL, [*labels.items()])
     of_topics = graph.from_table(SLOWEST)
+    is_labelled = any(labels.values()) or engine.is_there(NAME_SERVER_LABEL_DAILY)
+
+    def is_wanted(view: View) -> bool:
+        return view.writes != NAME_SERVER_LABEL_DAILY.name or is_labelled
 
     def make(phase: str, *, topics: bool) -> None:
-        chains = graph.chains(lambda view: view.phase == phase and (view.name in of_topics) == topics)
+        chains = graph.chains(
+            lambda view: view.phase == phase and (view.name in of_topics) == topics and is_wanted(view)
+        )
         engine.concurrently([partial(make_chain, engine, chain, args, days=names) for chain in chains])
 
-    _make_phase(engine, graph, "known", args)
     make("state", topics=False)
     make("daily", topics=False)
     wait_for_topics()
     make("state", topics=True)
     make("daily", topics=True)
-    _compare_name_servers(engine, graph, cut, args)
 
 
 def _compare_name_servers(engine: Engine, graph: Graph, cut: Window, args: Mapping[str, Any]) -> None:
-    """Find where name servers disagree; a single one is not compared."""
-    name_server = graph["name_server"]
-    make_chain(engine, [name_server], args)
-    labels = engine.rows(name_server.name)
-    if len({row["namesrv"] for row in labels}) == 1:
-        return
+    """Find where name servers of one cluster disagree."""
     engine.put("recompute_window", _WINDOW_DDL, [cut])
     engine.put("kept_window", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])
-    find_clusters(engine, graph, cut, args, labels)
-    done = {name_server.name, "shared_broker"}
-    chains = graph.chains(lambda view: view.phase == "drift" and view.name not in done)
     drifting = {**args, "shortest_ms": SHORTEST_DRIFT_MS}
+    chains = graph.chains(lambda view: view.phase == "drift")
     engine.concurrently([partial(make_chain, engine, chain, drifting) for chain in chains])
-
-
-def find_clusters(
-    engine: Engine,
-    graph: Graph,
-    cut: Window,
-    args: Mapping[str, Any],
-    labels: Iterable[Mapping[str, Any]] = (),
-) -> None:
-    """Make `namesrv_cluster`: the clusters of name servers on each day; only those of one are compared.
-
-    Args:
-        engine: Runs the queries.
-        graph: All views.
-        cut: The days.
-        args: Parameters of the queries.
-        labels: Rows of `name_server`: a label counts from its day on.
-    """
-    days = days_between(Window(day_at(cut.from_ts, engine.zone).from_ts, cut.to_ts), engine.zone)
-    engine.put("compared_day", _DAY_DDL, days)
-    make_chain(engine, [graph["shared_broker"]], {**args, "shared_ms": SHARED_MS})
-    sharing: dict[str, dict[str, set[str]]] = {day.day: {} for day in days}
-    for row in engine.rows("shared_broker"):
-        broker = " ".join(row["name_servers"])
-        for namesrv in row["name_servers"]:
-            sharing[row["day"]].setdefault(namesrv, set()).add(broker)
-    in_order = sorted(labels, key=itemgetter("from_ts"))
-    found: dict[str, list[tuple[int, str]]] = {}
-    for day in days:
-        known = {row["namesrv"]: row["cluster_label"] or "" for row in in_order if row["from_ts"] < day.to_ts}
-        for namesrv, members in namesrv_clusters(sharing[day.day], known).items():
-            found.setdefault(namesrv, []).append((day.from_ts, min(members)))
-    rows: list[tuple[str, str, int, int]] = []
-    for namesrv, of_days in found.items():
-        starts = [next(some) for _, some in groupby(of_days, itemgetter(1))]
-        bounds = [BEGINNING, *(start for start, _ in starts[1:]), FOREVER]
-        for (_, first), (from_ts, to_ts) in zip(starts, pairwise(bounds), strict=True):
-            rows.append((namesrv, first, from_ts, to_ts))
-    engine.put("namesrv_cluster", _CLUSTER_DDL, rows)

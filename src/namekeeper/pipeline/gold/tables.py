@@ -11,11 +11,16 @@ __all__ = [
     "INCIDENT",
     "KNOWN_SPAN",
     "LOST_RECORDS",
+    "NAME_SERVER_LABEL_DAILY",
     "NAME_SERVER_SESSION",
     "partition_column",
 ]
 
 _DAY = Column("day", "string", "Day in the warehouse's time zone, as 2026-03-01; partitions the table.")
+_LABEL = columns(
+    "cluster_label string: Label of the cluster of name servers; null: none, or an earlier version made the"
+    " row."
+)
 _BROKER = columns(
     "cluster string: Cluster name.",
     "broker_name string: Broker name.",
@@ -94,7 +99,7 @@ _BROKER_STATE_DAILY = Table(
     " if none has, unregistered if none has because it asked for that, unknown without a witness. The broker"
     " is forgotten 7 days after its last registration.",
     "a state of a broker within a day",
-    ("day", "cluster", "broker_name", "broker_id", "valid_from"),
+    ("day", "cluster_label", "cluster", "broker_name", "broker_id", "valid_from"),
     (
         _DAY,
         *_BROKER,
@@ -108,6 +113,7 @@ _BROKER_STATE_DAILY = Table(
             "uncertain_ms bigint: Time at its end in which the next state may have begun: the window of an"
             " observer; null: none.",
         ),
+        *_LABEL,
     ),
 )
 
@@ -116,7 +122,7 @@ _BROKER_AVAILABILITY_DAILY = Table(
     "How long each broker was up, down and unknown on each day. Neither up nor down is unknown time, and time"
     " after a broker unregistered, which broker_state_daily has.",
     "a broker and day",
-    ("day", "cluster", "broker_name", "broker_id"),
+    ("day", "cluster_label", "cluster", "broker_name", "broker_id"),
     (
         _DAY,
         *_BROKER,
@@ -130,6 +136,7 @@ _BROKER_AVAILABILITY_DAILY = Table(
             "uncertain_ms bigint: Part of up_ms and down_ms that may belong to the other: time within windows"
             " of observed name servers; null: none.",
         ),
+        *_LABEL,
     ),
 )
 
@@ -137,7 +144,7 @@ _BROKER_FLAP = Table(
     "broker_flap",
     "Hours in which a broker went down or a registration of it ended.",
     "a broker and hour",
-    ("day", "cluster", "broker_name", "broker_id", "hour"),
+    ("day", "cluster_label", "cluster", "broker_name", "broker_id", "hour"),
     (
         _DAY,
         *_BROKER,
@@ -146,6 +153,7 @@ _BROKER_FLAP = Table(
             "outages bigint: How often it went down.",
             "sessions_ended bigint: Registrations that ended, over all name servers.",
         ),
+        *_LABEL,
     ),
 )
 
@@ -188,7 +196,7 @@ _TOPIC_AVAILABILITY_DAILY = Table(
     " rmq_sys_SYNC_BROKER_MEMBER_* are left out, here and in the tables of outages and incidents: nobody"
     " writes to them.",
     "a topic of a cluster and day",
-    ("day", "cluster", "topic"),
+    ("day", "cluster_label", "cluster", "topic"),
     (
         _DAY,
         *columns(
@@ -205,6 +213,7 @@ _TOPIC_AVAILABILITY_DAILY = Table(
             "uncertain_ms bigint: Part of writable_ms, unwritable_ms and no_route_ms that may belong to"
             " another of them: time within windows of observed name servers; null: none.",
         ),
+        *_LABEL,
     ),
 )
 
@@ -282,7 +291,7 @@ _PROPAGATION_LAG = Table(
     "How long it took until the name servers that took part knew of a change of a registered broker's topics."
     " A difference of 120 s or more is no propagation but drift.",
     "a data version of a broker",
-    ("day", "cluster", "broker_addr", "data_version"),
+    ("day", "cluster_label", "cluster", "broker_addr", "data_version"),
     (
         _DAY,
         *columns(
@@ -298,6 +307,7 @@ _PROPAGATION_LAG = Table(
             "first_ts bigint: The smallest time as they wrote it.",
             "last_ts bigint: The largest.",
         ),
+        *_LABEL,
     ),
 )
 
@@ -325,7 +335,7 @@ _TOPIC_OUTAGE_DAILY = Table(
     "topic_outage_daily",
     "When a topic could not be written to though it was expected, cut at midnight.",
     "a state of a topic within a day",
-    ("day", "cluster", "topic", "valid_from"),
+    ("day", "cluster_label", "cluster", "topic", "valid_from"),
     (
         _DAY,
         *columns(
@@ -335,6 +345,7 @@ _TOPIC_OUTAGE_DAILY = Table(
             "valid_from bigint: From when on, ms.",
             "valid_to bigint: Until when, not included.",
         ),
+        *_LABEL,
     ),
 )
 
@@ -347,7 +358,7 @@ INCIDENT = Table(
     " incident of its own. A topic that can be written to within 30 s of its first registration was starting:"
     " that is no incident.",
     "an incident",
-    ("from_ts", "kind", "cluster", "subject"),
+    ("from_ts", "kind", "cluster_label", "cluster", "subject"),
     columns(
         "kind string: broker_away; mass_disconnect: three or more brokers went; broker_unregistered: it asked"
         " for that; permission_wiped; topic_unwritable: its row changed; topic_deleted: and clients go on"
@@ -379,11 +390,29 @@ INCIDENT = Table(
         " protocol_error, tls, front or server; null: not known.",
         "from_window_ms bigint: It began up to this long before from_ts: an observer recorded that; null:"
         " exact.",
+    )
+    + _LABEL,
+)
+
+NAME_SERVER_LABEL_DAILY = Table(
+    "name_server_label_daily",
+    "The label of the cluster that each name server belonged to. A name server without a label of its own has"
+    " that of the name servers with which it shares brokers. While no name server has a label, there are no"
+    " rows.",
+    "a name server and day",
+    ("day", "namesrv"),
+    (
+        _DAY,
+        *columns(
+            "namesrv string: Name server.",
+            "cluster_label string: Label of its cluster, as in the other tables of this day; null: none.",
+        ),
     ),
 )
 
 BY_DAY: tuple[Table, ...] = (
     _NAME_SERVER_CLOCK_DAILY,
+    NAME_SERVER_LABEL_DAILY,
     _BROKER_STATE_DAILY,
     _BROKER_AVAILABILITY_DAILY,
     _BROKER_FLAP,

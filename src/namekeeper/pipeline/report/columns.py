@@ -9,8 +9,10 @@ __all__ = [
     "BROKER",
     "CAUSES",
     "CLUSTER",
+    "LABEL",
     "UNCERTAIN",
     "broker_of",
+    "cluster_of",
     "count_column",
     "duration_column",
     "some_of",
@@ -18,6 +20,8 @@ __all__ = [
 ]
 
 CLUSTER = ReportColumn("cluster", "cluster")
+LABEL = ReportColumn("cluster_label", "label", lambda value, _zone: value or "")
+"""The label of the cluster of name servers: left out where none has one."""
 BROKER = ReportColumn("broker", "broker", is_subject=True)
 
 CAUSES = {
@@ -71,6 +75,12 @@ def count_column(name: str, title: str) -> ReportColumn:
 def broker_of(row: Row) -> str:
     """A broker: its name, and its id."""
     return f"{row['broker_name']} ({row['broker_id']})"
+
+
+def cluster_of(row: Row) -> str:
+    """A cluster: its name, and its label if it has one."""
+    label = f" ({row['cluster_label']})" if row["cluster_label"] else ""
+    return f"{row['cluster']}{label}"
 
 
 def some_of(names: Sequence[str]) -> str:

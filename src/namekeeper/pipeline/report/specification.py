@@ -20,11 +20,14 @@ class ReportTables(NamedTuple):
     days: Days = (None, None)
     """First and last day in the warehouse's time zone, both included; None: all days."""
     period: Period = Period(0, 0)
+    label: str | None = None
+    """Label of the clusters of name servers; None: all."""
 
     def ask(self, name: str, limit: int, **args: object) -> Answer:
         """Run a query on the days of the report."""
         first_day, last_day = self.days
-        return self.tables.ask(name, {"first_day": first_day, "last_day": last_day, **args}, limit=limit)
+        days = {"first_day": first_day, "last_day": last_day, "label": self.label}
+        return self.tables.ask(name, args | days, limit=limit)
 
 
 class Question(NamedTuple):

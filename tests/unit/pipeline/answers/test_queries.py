@@ -6,7 +6,7 @@ from namekeeper.pipeline.answers.queries import query, query_names
 from tests.support.pipeline.file_warehouse import FileWarehouse
 
 ARGS = {
-    "namesrv": None, "at": 0, "topic": "t", "since": 0, "until": 1, "first_day": None, "last_day": None, "least_ms": 0,
+    "namesrv": None, "at": 0, "topic": "t", "since": 0, "until": 1, "first_day": None, "last_day": None, "label": None, "least_ms": 0,
     "brokers": 40, "zone": "UTC", "slice_ms": 3_600_000, "offset_ms": 0, "per_slice": 10, "named_records": 100,
     "name": "t",
 }  # fmt: skip

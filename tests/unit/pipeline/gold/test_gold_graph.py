@@ -7,6 +7,7 @@ from namekeeper.pipeline.gold.graph import Graph
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
 from tests.support.history.histories import histories
+from tests.support.history.labels import labelled
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.law import records_of
 
@@ -28,7 +29,7 @@ def test_every_table_of_gold_is_written_by_one_view(is_first: bool):
 
 def test_the_columns_of_each_header_are_those_of_the_result():
     duck = Duck()
-    records = list(records_of(histories(3, 3)))
+    records = labelled(records_of(histories(3, 3)), "east")
     for some in (records, records[:3]):
         make_gold(duck, duck.load(some))
     found = {view.name: tuple(duck.columns(view.name)) for view in gold_graph()}
@@ -40,7 +41,7 @@ def test_phases_come_one_after_another(graph: Graph):
     order = (
         {"records", "fingerprint", "activity"},
         {"content", "session", "history", "change_log"},
-        {"known"}, {"state"}, {"daily"}, {"drift"}, {"finish"},
+        {"known"}, {"cluster"}, {"state"}, {"daily"}, {"drift"}, {"finish"},
     )  # fmt: skip
     rank = {phase: number for number, phases in enumerate(order) for phase in phases}
     for view in graph:
@@ -62,8 +63,12 @@ def test_states_of_brokers_run_beside_names_and_samples(graph: Graph):
     found = graph.chains(lambda view: view.phase == "state" and view.name not in of_topics)
     brokers, *others = [{view.name for view in chain} for chain in found]
     assert brokers == {
-        "registered_broker", "recently_seen_cluster", "cluster_witness", "broker_witness", "broker_state",
-    }  # fmt: skip
+        "recently_seen_cluster",
+        "cluster_witness",
+        "broker_witness",
+        "horizon",
+        "broker_state",
+    }
     assert sorted(map(sorted, others)) == [
         ["cluster_of_broker_name"],
         ["registered_broker_name"],

@@ -81,8 +81,17 @@ def test_where_nobody_is_left_capacity_is_what_each_broker_name_had_when_it_went
     )
     b0 = {
         "cluster": "c", "broker_name": "b0", "topics": 2, "read_queues": 8, "write_queues": 16, "until": 100,
+        "cluster_label": None,
     }  # fmt: skip
-    b1 = {"cluster": None, "broker_name": "b1", "topics": 1, "read_queues": 4, "write_queues": 8, "until": 70}
+    b1 = {
+        **b0,
+        "cluster": None,
+        "broker_name": "b1",
+        "topics": 1,
+        "read_queues": 4,
+        "write_queues": 8,
+        "until": 70,
+    }
     for last_day, wanted in ((None, [b0, b1]), ("2026-03-01", [b0])):
         found = collect_report(tables_at(uri), ReportQuery(["capacity"], None, last_day))
         assert found.sections[0].rows == wanted
@@ -100,7 +109,7 @@ def changes_of(law_rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], tuple[in
 
 def groups(warehouse: FileWarehouse, **args: int) -> list[Mapping[str, Any]]:
     usual = {"slice_ms": 3_600_000, "offset_ms": 0, "per_slice": 10**6, "named_records": 10**6}
-    days = {"first_day": None, "last_day": None}
+    days = {"first_day": None, "last_day": None, "label": None}
     return list(warehouse.tables.ask("change_groups", {**days, **usual, **args}).rows)
 
 
@@ -113,7 +122,8 @@ def test_groups_of_changes_have_every_record_once(warehouse: FileWarehouse):
         assert row["cause_items"] == wanted[row["slice"], row["cause"]][1]
     assert found == wanted
     by_time = warehouse.tables.ask(
-        "changes_by_time", {"first_day": None, "last_day": None, "slice_ms": 3_600_000, "offset_ms": 0}
+        "changes_by_time",
+        {"first_day": None, "last_day": None, "label": None, "slice_ms": 3_600_000, "offset_ms": 0},
     )
     assert {(row["slice"], row["cause"]): (row["records"], row["items"]) for row in by_time.rows} == wanted
 

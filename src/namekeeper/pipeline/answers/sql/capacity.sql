@@ -1,12 +1,14 @@
 -- Topics and queues of a broker name on a day, as seen by the name server that held most of them.
 -- columns: day, cluster, broker_name, topics, read_queues, write_queues, writable_topics, body_bytes,
---   frame_used
--- reads: capacity_daily
+--   frame_used, cluster_label
+-- reads: capacity_daily, name_server_label_daily
 SELECT
-  day, cluster, broker_name, max(topics) AS topics, max(read_queues) AS read_queues,
-  max(write_queues) AS write_queues, max(writable_topics) AS writable_topics, max(body_bytes) AS body_bytes,
-  max(frame_used) AS frame_used
-FROM capacity_daily
-WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
-GROUP BY day, cluster, broker_name
-ORDER BY day, cluster, broker_name
+  c.day, c.cluster, c.broker_name, max(c.topics) AS topics, max(c.read_queues) AS read_queues,
+  max(c.write_queues) AS write_queues, max(c.writable_topics) AS writable_topics, max(c.body_bytes) AS body_bytes,
+  max(c.frame_used) AS frame_used, k.cluster_label
+FROM capacity_daily c
+LEFT JOIN name_server_label_daily k ON k.day = c.day AND k.namesrv = c.namesrv
+WHERE (:first_day IS NULL OR c.day >= :first_day) AND (:last_day IS NULL OR c.day <= :last_day)
+  AND (:label IS NULL OR k.cluster_label = :label)
+GROUP BY c.day, k.cluster_label, c.cluster, c.broker_name
+ORDER BY c.day, c.cluster, c.broker_name, k.cluster_label NULLS FIRST

@@ -3,7 +3,7 @@
 -- earliest change is first. Topics are named if there are not too many records.
 -- columns: slice, slice_groups, slice_items, cause_items, cause, host, broker_name, first_ts, last_ts, records, items,
 --   unnamed, name_servers, clusters, details, topics, window_ms
--- reads: change_log
+-- reads: change_log, name_server_label_daily
 WITH recorded AS (
   SELECT
     at_ts - (at_ts + :offset_ms) % :slice_ms AS slice, coalesce(cause, action) AS cause,
@@ -15,6 +15,7 @@ WITH recorded AS (
     window_ms
   FROM change_log
   WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
+    AND (:label IS NULL OR namesrv IN (SELECT namesrv FROM name_server_label_daily WHERE cluster_label = :label))
 ),
 grouped AS (
   SELECT

@@ -9,8 +9,10 @@ from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import (
     BROKER,
     CLUSTER,
+    LABEL,
     UNCERTAIN,
     broker_of,
+    cluster_of,
     count_column,
     duration_column,
     window_column,
@@ -33,6 +35,7 @@ from namekeeper.pipeline.report.values import (
 __all__ = ["AVAILABILITY"]
 
 _COLUMNS = (
+    LABEL,
     CLUSTER,
     BROKER,
     ReportColumn("availability", "available", lambda value, _zone: shown_share(value), is_number=True),
@@ -44,11 +47,13 @@ _COLUMNS = (
     count_column("outages", "outages"),
     duration_column("longest_outage_ms", "longest"),
 )
+_Broker = tuple[str, str, int]
+"""Cluster with its label, broker name and id."""
 _STATES = {kind.value: kind for kind in (Kind.UP, Kind.DOWN, Kind.UNKNOWN, Kind.UNREGISTERED)}
 
 
 def _brokers(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.availability(about.tables, about.days, limit=limit)
+    return daily.availability(about.tables, about.days, label=about.label, limit=limit)
 
 
 def _states(about: ReportTables, _answers: Answers, limit: int) -> Answer:
@@ -64,7 +69,7 @@ def _make(answers: Answers, _zone: str) -> Section:
     summary = [f"{shown_count(total, 'broker')}, {shown_count(outages, 'outage')}."]
     if worst:
         summary.append(
-            f"The least available was {worst[0]['broker']} of {worst[0]['cluster']}:"
+            f"The least available was {worst[0]['broker']} of {cluster_of(worst[0])}:"
             f" {shown_share(worst[0]['availability'])}, {shown_duration(worst[0]['down_ms'])} down."
         )
     summary.append(
@@ -86,9 +91,9 @@ def _headline(were_down: int, total: int) -> Headline:
 
 def _draw(section: Section, scale: TimeScale) -> LanesPlot:
     """States of brokers, one lane each, the least available on top."""
-    lanes: dict[tuple[str, str, int], list[Row]] = {}
+    lanes: dict[_Broker, list[Row]] = {}
     for row in section.plot:
-        lanes.setdefault((row["cluster"], row["broker_name"], row["broker_id"]), []).append(row)
+        lanes.setdefault((cluster_of(row), row["broker_name"], row["broker_id"]), []).append(row)
     worst = sorted(lanes, key=lambda lane: (-_ms(lanes[lane], "down"), -_ms(lanes[lane], "unknown"), lane))
     drawn = worst[:LANES]
     down = sum(_ms(lanes[lane], "down") for lane in drawn)
@@ -108,7 +113,7 @@ def _draw(section: Section, scale: TimeScale) -> LanesPlot:
     return LanesPlot(text, legend, [_lane(scale, lane, lanes[lane]) for lane in drawn])
 
 
-def _lane(scale: TimeScale, lane: tuple[str, str, int], rows: Iterable[Row]) -> Lane:
+def _lane(scale: TimeScale, lane: _Broker, rows: Iterable[Row]) -> Lane:
     cluster, name, broker_id = lane
     who = f"{name} ({broker_id})"
     order = list(_STATES)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import CLUSTER, count_column
+from namekeeper.pipeline.report.columns import CLUSTER, LABEL, count_column
 from namekeeper.pipeline.report.period import period_of
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
 from namekeeper.pipeline.report.scale import TimeScale
@@ -20,6 +20,7 @@ _DAY_MS = 86_400_000
 
 _TITLE = "Capacity"
 _HELD_COLUMNS = (
+    LABEL,
     CLUSTER,
     ReportColumn("broker_name", "broker name", is_subject=True),
     count_column("topics", "topics"),

@@ -6,7 +6,7 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import CLUSTER, duration_column, some_of, window_column
+from namekeeper.pipeline.report.columns import CLUSTER, LABEL, duration_column, some_of, window_column
 from namekeeper.pipeline.report.plots import Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
@@ -30,6 +30,7 @@ _COLUMNS = (
     duration_column("ms", "for"),
     window_column("uncertain_ms", "uncertain"),
     ReportColumn("is_open", "ended", lambda value, _zone: "not yet" if value else "yes"),
+    LABEL,
     CLUSTER,
     ReportColumn("subject", "about", is_subject=True),
     ReportColumn("views", "what each held"),
@@ -38,7 +39,7 @@ _WORDS = {Kind.DOWN: "about a broker", Kind.NOTICE: "about topics"}
 
 
 def _drift(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.drift(about.tables, about.days, limit=limit)
+    return daily.drift(about.tables, about.days, label=about.label, limit=limit)
 
 
 def _make(answers: Answers, _zone: str) -> Section:
@@ -69,9 +70,10 @@ def _uncertain_ms(row: Row) -> int:
 
 
 def _subject(row: Row) -> str:
+    of_label = f" of {row['cluster_label']}" if row["cluster_label"] else ""
     if row["topic"] is not None:
-        return f"{row['topic']} on {row['broker_name']}"
-    return f"broker {row['broker_name']} ({row['broker_id']})"
+        return f"{row['topic']} on {row['broker_name']}{of_label}"
+    return f"broker {row['broker_name']} ({row['broker_id']}){of_label}"
 
 
 def _draw(section: Section, scale: TimeScale) -> LanesPlot:

@@ -3,7 +3,7 @@
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import BROKER, CLUSTER, broker_of, count_column
+from namekeeper.pipeline.report.columns import BROKER, CLUSTER, LABEL, broker_of, cluster_of, count_column
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
@@ -18,6 +18,7 @@ _HOUR_MS = 3_600_000
 
 _COLUMNS = (
     ReportColumn("hour", "hour from", shown_time),
+    LABEL,
     CLUSTER,
     BROKER,
     count_column("outages", "outages"),
@@ -26,14 +27,14 @@ _COLUMNS = (
 
 
 def _flaps(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.flaps(about.tables, about.days, limit=limit)
+    return daily.flaps(about.tables, about.days, label=about.label, limit=limit)
 
 
 def _make(answers: Answers, _zone: str) -> Section:
     """A row is a broker in an hour; the summary counts brokers and hours separately."""
     found, total = answers["flaps"]
     flaps = [{**row, "broker": broker_of(row)} for row in found]
-    brokers = {(row["cluster"], row["broker"]) for row in flaps}
+    brokers = {(cluster_of(row), row["broker"]) for row in flaps}
     hours = {row["hour"] for row in flaps}
     outages, ended = (sum(row[name] for row in flaps) for name in ("outages", "sessions_ended"))
     at_least = "At least " if len(flaps) < total else ""

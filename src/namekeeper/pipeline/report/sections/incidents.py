@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import count_column, some_of, window_column
+from namekeeper.pipeline.report.columns import CLUSTER, LABEL, count_column, some_of, window_column
 from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
@@ -33,7 +33,8 @@ _COLUMNS = (
     ReportColumn("until_ts", "to", shown_time),
     ReportColumn("lasted", "for", is_number=True),
     ReportColumn("why", "why"),
-    ReportColumn("cluster", "cluster"),
+    LABEL,
+    CLUSTER,
     count_column("topics", "topics"),
     count_column("lookups", "asked in vain"),
     ReportColumn("clients", "clients"),
@@ -77,14 +78,16 @@ _ASKED = frozenset({"unregister_broker", "wipe_write_perm", "delete_topic", "reg
 
 
 def _incidents(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.incidents(about.tables, about.days, limit=limit)
+    return daily.incidents(about.tables, about.days, label=about.label, limit=limit)
 
 
 def _make(answers: Answers, _zone: str) -> Section:
     found, total = answers["incidents"]
     alike: dict[object, list[Row]] = {}
     for row in found:
-        alike.setdefault((row["kind"], row["cluster"], _what(row), _why(row)), []).append(row)
+        alike.setdefault(
+            (row["kind"], row["cluster_label"], row["cluster"], _what(row), _why(row)), []
+        ).append(row)
     groups = sorted((_group(rows) for rows in alike.values()), key=_cost)
     rows = [{**row, "number": number} for number, row in enumerate(groups, 1)]
     summary = [f"{shown_count(total, 'incident')}; what cost most comes first."]

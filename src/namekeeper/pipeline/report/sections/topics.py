@@ -6,13 +6,14 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import CLUSTER, UNCERTAIN, duration_column, window_column
+from namekeeper.pipeline.report.columns import CLUSTER, LABEL, UNCERTAIN, duration_column, window_column
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.values import KEPT, Answers, Headline, ReportColumn, Row, Section, Severity
 
 __all__ = ["TOPICS"]
 
 _COLUMNS = (
+    LABEL,
     CLUSTER,
     ReportColumn("topic", "topic", is_subject=True),
     duration_column("writable_ms", "writable"),
@@ -26,7 +27,7 @@ _COLUMNS = (
 
 
 def _topics(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.topic_availability(about.tables, about.days, least_ms=1, limit=limit)
+    return daily.topic_availability(about.tables, about.days, label=about.label, least_ms=1, limit=limit)
 
 
 def _make(answers: Answers, _zone: str) -> Section:

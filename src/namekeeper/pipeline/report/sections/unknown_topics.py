@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 def _unknown_topics(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.unknown_topics(about.tables, about.days, limit=limit)
+    return daily.unknown_topics(about.tables, about.days, label=about.label, limit=limit)
 
 
 def _make(answers: Answers, _zone: str) -> Section:

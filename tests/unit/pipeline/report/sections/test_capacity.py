@@ -30,6 +30,7 @@ def test_of_one_day_there_is_no_growth_to_draw_but_numbers():
 
 def test_where_nobody_was_left_it_says_so_and_what_there_was():
     gone = {
+        "cluster_label": None,
         "cluster": "c",
         "broker_name": "b0",
         "topics": 3,

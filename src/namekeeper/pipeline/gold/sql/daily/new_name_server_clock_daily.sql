@@ -5,8 +5,8 @@
 WITH sample_difference AS (
   SELECT
     namesrv, at_ts,
-    at_ts - median(at_ts) OVER (PARTITION BY cluster, broker_addr, data_version) AS difference,
-    count(*) OVER (PARTITION BY cluster, broker_addr, data_version) AS name_servers
+    at_ts - median(at_ts) OVER (PARTITION BY cluster_label, cluster, broker_addr, data_version) AS difference,
+    count(*) OVER (PARTITION BY cluster_label, cluster, broker_addr, data_version) AS name_servers
   FROM registration_sample
 ),
 difference_of_day AS (

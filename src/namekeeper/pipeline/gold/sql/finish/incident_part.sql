@@ -3,54 +3,66 @@
 -- name what was lost: the session of a broker, the permission of a broker name, or a name server. For a
 -- disagreement, `namesrv` is a name server that was wrong: it misses what another one has, or it still has what the
 -- others lost just before.
--- columns: kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker,
---   namesrv, topic, is_forgotten, closed_by, from_window_ms
--- reads: broker_group_history, broker_session, broker_state_daily, last_record_time, lost_records,
+-- columns: kind, cluster_label, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer,
+--   broker_name, broker, namesrv, topic, is_forgotten, closed_by, from_window_ms
+-- reads: broker_group_history, broker_session, broker_state_daily, incident_horizon, labelled_period, lost_records,
 --   name_server_timeline, server, topic_route, view_drift_broker, view_drift_topic
 -- kept: it has few rows, and the queries over it need it six times
-WITH horizon AS (
-  SELECT max(up_to) AS up_to FROM last_record_time
-),
+WITH
 -- include: last_cluster,
 observed_boot AS (
   SELECT DISTINCT namesrv, boot FROM server WHERE observed_addr IS NOT NULL
 ),
-broker_end AS (
-  SELECT
-    cluster, broker_name, broker_id, valid_to AS from_ts, min(coalesce(reason, ended_by)) AS cause,
-    min(to_peer) AS peer, min(closed_by) AS closed_by, max(to_window_ms) AS from_window_ms
-  FROM broker_session
-  WHERE ended_by IN ('gone', 'changed')
-  GROUP BY cluster, broker_name, broker_id, valid_to
-),
 -- A broker is expected as long as it has states, which follow each other without a gap.
 followed_state AS (
   SELECT
-    cluster, broker_name, broker_id, state, began_at, valid_to,
-    lead(valid_from) OVER (PARTITION BY cluster, broker_name, broker_id ORDER BY valid_from) AS next_from
+    coalesce(cluster_label, '') AS cluster_label, cluster, broker_name, broker_id, state, began_at, valid_from,
+    valid_to,
+    lead(valid_from) OVER (
+      PARTITION BY cluster_label, cluster, broker_name, broker_id ORDER BY valid_from
+    ) AS next_from
   FROM broker_state_daily
 ),
 broker_outage AS (
   SELECT
     CASE WHEN state = 'down' THEN 'broker_away' ELSE 'broker_unregistered' END AS kind,
-    cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts,
+    cluster_label, cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts,
+    min(valid_from) AS seen_from,
     max(CASE WHEN next_from = valid_to THEN 0 ELSE 1 END) AS is_last_state
   FROM followed_state
   WHERE state IN ('down', 'unregistered')
-  GROUP BY state, cluster, broker_name, broker_id, began_at
+  GROUP BY state, cluster_label, cluster, broker_name, broker_id, began_at
+),
+-- How the registrations ended with which an outage began. The label of a name server is that of the day from which the
+-- outage has it.
+broker_end AS (
+  SELECT
+    o.cluster_label, o.cluster, o.broker_name, o.broker_id, o.from_ts, min(coalesce(s.reason, s.ended_by)) AS cause,
+    min(s.to_peer) AS peer, min(s.closed_by) AS closed_by, max(s.to_window_ms) AS from_window_ms
+  FROM broker_outage o
+  JOIN broker_session s
+    ON s.cluster = o.cluster AND s.broker_name = o.broker_name AND s.broker_id = o.broker_id
+    AND s.valid_to = o.from_ts
+  LEFT JOIN labelled_period k
+    ON k.namesrv = s.namesrv AND k.from_ts <= o.seen_from AND k.to_ts > o.seen_from
+  WHERE s.ended_by IN ('gone', 'changed') AND coalesce(k.cluster_label, '') = o.cluster_label
+  GROUP BY o.cluster_label, o.cluster, o.broker_name, o.broker_id, o.from_ts
 ),
 wiped AS (
   SELECT
-    namesrv, broker_name, valid_from AS from_ts, min(from_peer) AS peer,
-    max(coalesce(valid_to, :forever)) AS to_ts, max(from_window_ms) AS from_window_ms
-  FROM topic_route
-  WHERE from_cause = 'wipe_write_perm'
-  GROUP BY namesrv, broker_name, valid_from
+    coalesce(k.cluster_label, '') AS cluster_label, r.namesrv, r.broker_name, r.valid_from AS from_ts,
+    min(r.from_peer) AS peer, max(coalesce(r.valid_to, :forever)) AS to_ts, max(r.from_window_ms) AS from_window_ms
+  FROM topic_route r
+  LEFT JOIN labelled_period k
+    ON k.namesrv = r.namesrv AND k.from_ts <= r.valid_from AND k.to_ts > r.valid_from
+  WHERE r.from_cause = 'wipe_write_perm'
+  GROUP BY coalesce(k.cluster_label, ''), r.namesrv, r.broker_name, r.valid_from
 ),
 -- Those that miss a broker are wrong. But if those that had it lost it as well, soon and last, they were late.
 broker_drift AS (
   SELECT
-    d.cluster, d.broker_name, d.broker_id, d.valid_from, d.from_window_ms,
+    coalesce(d.cluster_label, '') AS cluster_label, d.cluster, d.broker_name, d.broker_id, d.valid_from,
+    d.from_window_ms,
     CASE WHEN d.is_open THEN :forever ELSE d.valid_to END AS to_ts,
     CASE
       WHEN d.is_open OR d.valid_to - d.valid_from > :late_ms OR e.namesrv IS NULL THEN d.missing_at
@@ -62,11 +74,13 @@ broker_drift AS (
     AND e.ended_by = 'gone'
 ),
 broker_drift_at AS (
-  SELECT DISTINCT cluster, broker_name, broker_id, valid_from, explode(wrong) AS namesrv FROM broker_drift
+  SELECT DISTINCT cluster_label, cluster, broker_name, broker_id, valid_from, explode(wrong) AS namesrv
+  FROM broker_drift
 ),
 topic_view AS (
-  SELECT cluster, broker_name, topic, valid_from, valid_to, from_namesrv, to_namesrv, to_ts, is_open,
-    explode(views) AS seen
+  SELECT
+    coalesce(cluster_label, '') AS cluster_label, cluster, broker_name, topic, valid_from, valid_to, from_namesrv,
+    to_namesrv, to_ts, is_open, explode(views) AS seen
   FROM view_drift_topic
 ),
 -- A row that is absent is worse than one that can't be written to.
@@ -86,12 +100,12 @@ compared_view AS (
     min(grade) OVER w AS least_grade, max(grade) OVER w AS greatest_grade,
     max(CASE WHEN namesrv = to_namesrv THEN grade END) OVER w AS to_grade
   FROM graded_view g
-  WINDOW w AS (PARTITION BY cluster, broker_name, topic, valid_from)
+  WINDOW w AS (PARTITION BY cluster_label, cluster, broker_name, topic, valid_from)
 ),
 -- The name servers with the worst rows are wrong, by the same rule. If all are as good, the one is wrong that took
 -- over the rows of the others in the end; while it has not, those that did not begin it.
 topic_drift_at AS (
-  SELECT DISTINCT d.cluster, d.broker_name, d.topic, d.valid_from, d.namesrv
+  SELECT DISTINCT d.cluster_label, d.cluster, d.broker_name, d.topic, d.valid_from, d.namesrv
   FROM compared_view d
   LEFT JOIN topic_route e
     ON e.namesrv = d.to_namesrv AND e.broker_name = d.broker_name AND e.topic = d.topic AND e.valid_to = d.to_ts
@@ -106,50 +120,54 @@ topic_drift_at AS (
 ),
 part AS (
   SELECT
-    o.kind, o.cluster, '' AS of_subject, 'session' AS way,
+    o.kind, o.cluster_label, o.cluster, '' AS of_subject, 'session' AS way,
     concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS who, o.broker_name AS subject, o.from_ts, o.to_ts,
     e.cause, e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
     CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
     CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten, e.closed_by,
     e.from_window_ms
   FROM broker_outage o
-  CROSS JOIN horizon h
+  JOIN incident_horizon h ON h.cluster_label = o.cluster_label
   LEFT JOIN broker_end e
-    ON e.cluster = o.cluster AND e.broker_name = o.broker_name AND e.broker_id = o.broker_id
-    AND e.from_ts = o.from_ts
+    ON e.cluster_label = o.cluster_label AND e.cluster = o.cluster AND e.broker_name = o.broker_name
+    AND e.broker_id = o.broker_id AND e.from_ts = o.from_ts
   UNION ALL
   SELECT
-    'permission_wiped', c.cluster, '', 'permission', w.broker_name, w.broker_name, w.from_ts, w.to_ts,
+    'permission_wiped', w.cluster_label, c.cluster, '', 'permission', w.broker_name, w.broker_name, w.from_ts, w.to_ts,
     'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING),
     w.from_window_ms
   FROM wiped w
-  LEFT JOIN cluster_of c ON c.broker_name = w.broker_name
+  LEFT JOIN cluster_of c ON c.broker_name = w.broker_name AND c.cluster_label = w.cluster_label
   UNION ALL
   SELECT
-    'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from, d.to_ts,
+    'drift', d.cluster_label, d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from,
+    d.to_ts,
     CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
     concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING),
     d.from_window_ms
   FROM broker_drift d
   LEFT JOIN broker_drift_at a
-    ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.broker_id = d.broker_id
-    AND a.valid_from = d.valid_from
+    ON a.cluster_label = d.cluster_label AND a.cluster = d.cluster AND a.broker_name = d.broker_name
+    AND a.broker_id = d.broker_id AND a.valid_from = d.valid_from
   UNION ALL
   SELECT
-    'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from,
-    CASE WHEN d.is_open THEN :forever ELSE d.valid_to END,
+    'drift', coalesce(d.cluster_label, ''), d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
+    d.valid_from, CASE WHEN d.is_open THEN :forever ELSE d.valid_to END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, CAST(NULL AS STRING), a.namesrv, d.topic, 0,
     CAST(NULL AS STRING), d.from_window_ms
   FROM view_drift_topic d
   LEFT JOIN topic_drift_at a
-    ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.topic = d.topic AND a.valid_from = d.valid_from
+    ON a.cluster_label = coalesce(d.cluster_label, '') AND a.cluster = d.cluster AND a.broker_name = d.broker_name
+    AND a.topic = d.topic AND a.valid_from = d.valid_from
   UNION ALL
   SELECT
-    'name_server_down', CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv, t.namesrv, t.valid_from,
-    coalesce(t.valid_to, :forever), CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
+    'name_server_down', coalesce(k.cluster_label, ''), CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv,
+    t.namesrv, t.valid_from, coalesce(t.valid_to, :forever),
+    CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0,
     CAST(NULL AS STRING), CAST(NULL AS BIGINT)
   FROM name_server_timeline t
+  LEFT JOIN labelled_period k ON k.namesrv = t.namesrv AND k.from_ts <= t.valid_from AND k.to_ts > t.valid_from
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
   -- The end of a period of observation is no end of the name server.
   LEFT JOIN observed_boot o ON o.namesrv = l.namesrv AND o.boot = l.boot
@@ -158,10 +176,10 @@ part AS (
 -- include: islands
 --   named: part_island
 --   rows: part
---   key: kind, cluster, of_subject
+--   key: kind, cluster_label, cluster, of_subject
 --   order: from_ts, subject
 --   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
 SELECT
-  kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker, namesrv,
-  topic, is_forgotten, closed_by, from_window_ms
+  kind, cluster_label, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker,
+  namesrv, topic, is_forgotten, closed_by, from_window_ms
 FROM part_island

@@ -2,7 +2,7 @@
 -- names in `$rows`: from its first registration in this boot, or at the latest from some time after the start.
 -- `$subject` is the key with the alias `s`, `$same` the condition that `f` and `s` have the same key.
 subject AS (
-  SELECT DISTINCT $key FROM $rows
+  SELECT DISTINCT cluster_label, $key FROM $rows
 ),
 first_registration AS (
   SELECT namesrv, boot, $key, min(valid_from) AS first_registration
@@ -11,12 +11,12 @@ first_registration AS (
 ),
 witness AS (
   SELECT
-    w.namesrv, $subject, w.is_open,
+    w.namesrv, w.cluster_label, $subject, w.is_open,
     greatest(
       w.valid_from, least(w.witness_at_latest, coalesce(f.first_registration, w.witness_at_latest))
     ) AS valid_from,
     w.valid_to
   FROM cluster_witness w
-  JOIN subject s ON s.cluster = w.cluster
+  JOIN subject s ON s.cluster = w.cluster AND s.cluster_label = w.cluster_label
   LEFT JOIN first_registration f ON f.namesrv = w.namesrv AND f.boot = w.boot AND $same
 )

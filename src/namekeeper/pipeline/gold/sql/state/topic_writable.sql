@@ -1,9 +1,9 @@
 -- When a name server had a topic with a queue that can be written to, under a master; once for each broker name.
--- columns: namesrv, cluster, topic, valid_from, valid_to, from_window_ms, to_window_ms
+-- columns: namesrv, cluster_label, cluster, topic, valid_from, valid_to, from_window_ms, to_window_ms
 -- reads: registered_broker, registered_topic
 -- not kept: two views read it, and a join of kept views is cheaper than writing it
 SELECT
-  t.namesrv, t.cluster, t.topic,
+  t.namesrv, t.cluster_label, t.cluster, t.topic,
   greatest(t.valid_from, h.valid_from) AS valid_from,
   least(t.valid_to, h.valid_to) AS valid_to,
   greatest(
