@@ -24,7 +24,8 @@ __all__ = ["NamesrvSnapshot", "Progress", "SnapshotPart", "SnapshotScope", "take
 T = TypeVar("T")
 R = TypeVar("R")
 
-_LABEL = "clusterLabel"
+LABEL_PROPERTY = "clusterLabel"
+"""The property of the configuration that has the label of the cluster of a name server."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of what is requested, the number of answers so far, and the expected number."""
@@ -165,7 +166,7 @@ class _SnapshotQuestions:
             config = await operations.get_namesrv_config(self.namesrv)
         except ResponseError:
             return ""
-        return config.get(_LABEL, "")
+        return config.get(LABEL_PROPERTY, "")
 
     async def _route(self, topic: str) -> TopicRouteData | None:
         try:

@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from namekeeper.admin import operations
+from namekeeper.admin.operations import Namesrv
+from namekeeper.admin.snapshot import LABEL_PROPERTY
 from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.source import JournalAnswers, PastAnswers
+from namekeeper.answers.source import JournalAnswers, PastAnswers, no_such_cluster
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.history import with_label
+from namekeeper.cli.output import note
 from namekeeper.cli.remote_journal import RemoteJournal
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.cli.warehouse import WarehouseAnswers
-from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.errors import ConfigError, NamekeeperError, RemotingError
 from namekeeper.history.sources.running import RunningSource
 from namekeeper.history.sources.warehouse import WarehouseSource
 from namekeeper.http.asking_who_knows import ask_who_knows
@@ -66,22 +71,24 @@ class WarehouseOfConsole:
     Args:
         uri: where it is.
         session: makes the session of Spark, if Spark has to read the tables.
+        label: of the cluster whose name servers are shown; None: all are.
     """
 
-    def __init__(self, uri: str, session: MakeSession) -> None:
-        self._uri, self._session = uri, session
+    def __init__(self, uri: str, session: MakeSession, label: str | None = None) -> None:
+        self._uri, self._session, self._label = uri, session, label
 
     def history(self) -> WarehouseSource:
         """The history of its name servers.
 
         Raises:
             CommandRefused: there is no warehouse, or no Spark to read it with.
+            ConfigError: no name server has the label.
         """
         with refusals():
             from namekeeper.console.warehouse_history import warehouse_history
             from namekeeper.pipeline.answers.engines import open_tables
 
-            return warehouse_history(open_tables(self._uri, self._session))
+            return warehouse_history(open_tables(self._uri, self._session), label=self._label)
 
     def source(self) -> PastAnswers:
         """Where the cause of an error is found.
@@ -90,7 +97,7 @@ class WarehouseOfConsole:
             ConfigError: the warehouse can't be read.
         """
         try:
-            return _ShownWarehouse(self._uri, self._session)
+            return _ShownWarehouse(self._uri, self._session, cluster=self._label)
         except CommandRefused as error:
             raise ConfigError(error.message) from error
 
@@ -104,7 +111,11 @@ class _ShownWarehouse(WarehouseAnswers):
 
 
 def source_of_causes(
-    folders: Sequence[str], warehouse: WarehouseOfConsole | None, pages: OperatorsPages, limit_bytes: int
+    folders: Sequence[str],
+    warehouse: WarehouseOfConsole | None,
+    pages: OperatorsPages,
+    limit_bytes: int,
+    label: str | None = None,
 ) -> Callable[[], PastAnswers] | None:
     """Where `why` finds causes: a warehouse, else journals in folders, else those that operators' pages give.
 
@@ -115,26 +126,56 @@ def source_of_causes(
         warehouse: None: there is none.
         pages: of name servers that run.
         limit_bytes: bounds the memory of the history that one cause needs, about; not that of a warehouse.
+        label: of the cluster whose journals count; None: all do.
     """
+
+    def answers(found: Sequence[str | FoundJournal]) -> PastAnswers:
+        wanted = found if label is None else with_label(found, label)
+        return JournalAnswers([*wanted], limit_bytes=limit_bytes)
+
     if warehouse is not None:
         return warehouse.source
     if folders:
-        return lambda: JournalAnswers([*folders], limit_bytes=limit_bytes)
-    return (lambda: JournalAnswers(pages.journals(), limit_bytes=limit_bytes)) if pages else None
+        return lambda: answers(folders)
+    return (lambda: answers(pages.journals())) if pages else None
 
 
-def running_source(lists: Sequence[str], connector: Connector, timeout_ms: int) -> RunningSource:
+def running_source(
+    lists: Sequence[str], connector: Connector, timeout_ms: int, label: str | None = None
+) -> RunningSource:
     """The history of running name servers, from now on.
 
     Args:
         lists: their addresses, `host:port;host:port`.
         connector: how to reach them.
         timeout_ms: how long to wait for each answer.
+        label: of the cluster whose name servers are asked. Those that do not answer now are left out, with a
+            line. None: all are asked.
 
     Raises:
-        ConfigError: an address can't be used.
+        ConfigError: an address can't be used, or no name server has the label.
     """
-    return RunningSource(addresses_in(lists), connector.open, timeout_ms)
+    addrs = addresses_in(lists)
+    if label is not None and addrs:
+        addrs = asyncio.run(_with_label(addrs, connector, timeout_ms, label))
+    return RunningSource(addrs, connector.open, timeout_ms)
+
+
+async def _with_label(addrs: Sequence[str], connector: Connector, timeout_ms: int, label: str) -> list[str]:
+    """The name servers whose configuration has the label of a cluster now."""
+    labels = {}
+    async with connector.open() as sender:
+        for addr in addrs:
+            try:
+                config = await operations.get_namesrv_config(Namesrv(addr, sender, timeout_ms))
+            except NamekeeperError as error:
+                note(f"{addr} is left out: its label is not known: {error}")
+            else:
+                labels[addr] = config.get(LABEL_PROPERTY, "")
+    found = [addr for addr, own in labels.items() if own == label]
+    if not found:
+        raise no_such_cluster(label, labels.values())
+    return found
 
 
 def pages_in(lists: Sequence[str]) -> list[PageAddress]:

@@ -21,7 +21,7 @@ from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options,
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.journals import journals_by_default, journals_here
 from namekeeper.cli.output import json_option, note
-from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option
+from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option, cluster_option
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
@@ -136,11 +136,7 @@ def _journal_options(function: Callable[..., None]) -> Callable[..., None]:
         help="Sent to operators' pages as bearer token, where access rules ask for one. "
         + rather_set("NAMEKEEPER_HTTP_TOKEN"),
     )(function)  # fmt: skip
-    function = click.option(
-        "--cluster", "cluster", metavar="LABEL", callback=_note, expose_value=False,
-        help="Only name servers with this label: the setting clusterLabel, or the name in the file of "
-        "an observer.",
-    )(function)  # fmt: skip
+    function = cluster_option(callback=_note, expose_value=False)(function)
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",
         help="Journal folder of a name server, or a folder with several; may be repeated. By default those "

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.page_access import access_file_option, allow_host_option, page_address, rules_of_pages
@@ -75,10 +76,12 @@ def take_page(given: dict[str, Any]) -> PageSettings | None:
     if token is None and rules is None and not is_loopback(host):
         token = make_token()
     policy = None if rules is None else lambda: rules.policy
+    source = click.get_current_context().get_parameter_source("port")
     return PageSettings(
         host=host,
         port=port,
         doors=Doors(host, frozenset(map(str.lower, names)), token or "", policy=policy),
         address_of=lambda found: page_address(host, names, token or "", found),
         rules=rules,
+        may_move=source is ParameterSource.DEFAULT,
     )

@@ -15,6 +15,7 @@ __all__ = [
     "OLD_ADDRESSES",
     "Option",
     "addresses_of_environment",
+    "cluster_option",
     "namesrv_option",
     "watch_option",
 ]
@@ -68,6 +69,22 @@ def namesrv_option(text: str, *, old_names: Sequence[str] = ()) -> Callable[[_Fu
     return click.option(
         *ADDRESSES, "namesrv_addr", cls=Option, old_names=[*OLD_ADDRESSES, *old_names], metavar="LIST",
         default=addresses_of_environment, show_default=False, help=f"{text}  [env: NAMESRV_ADDR]",
+    )  # fmt: skip
+
+
+def cluster_option(
+    text: str = "Only name servers with this label",
+    **settings: Any,  # noqa: ANN401 - click's
+) -> Callable[[_Function], _Function]:
+    """The option for the label of a cluster, as `cluster`; None: all clusters.
+
+    Args:
+        text: what it does; the help goes on with where labels come from.
+        settings: further ones of the option.
+    """
+    return click.option(
+        "--cluster", "cluster", metavar="LABEL", **settings,
+        help=f"{text}: the setting clusterLabel, or the name in the file of an observer.",
     )  # fmt: skip
 
 

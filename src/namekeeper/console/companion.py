@@ -55,6 +55,8 @@ class PageSettings(Struct, frozen=True, kw_only=True):
     """Access rules, whose files are watched while the page is served."""
     is_needed: bool = True
     """Whether the process ends if the page can't listen; otherwise it only says so."""
+    may_move: bool = False
+    """Whether a free port does if another process has the port."""
 
 
 class CompanionMessages(Struct, frozen=True):
@@ -76,7 +78,6 @@ class Companion:
         messages: sends messages about incidents; None: nothing is sent.
         reasons: gives further present problems, short name -> a sentence; called on the event loop.
         collect: gives further metrics; called on the event loop.
-        label_of: gives the label of the cluster of a name server, by its id; empty: none.
         announce: prints a line.
     """
 
@@ -90,7 +91,6 @@ class Companion:
         messages: CompanionMessages | None = None,
         reasons: Callable[[], Mapping[str, str]] = dict,
         collect: Callable[[], Iterable[Collector]] = tuple,
-        label_of: Callable[[str], str] = lambda _: "",
         announce: Callable[[str], None],
     ) -> None:
         self._histories, self._folders = histories, folders
@@ -101,7 +101,7 @@ class Companion:
         if page is not None and views is not None:
             self._server = ConsoleServer(
                 page.host, page.port, page.doors, histories, views,
-                health=self.health, collect=self._collectors, label_of=label_of,
+                health=self.health, collect=self._collectors, may_move=page.may_move,
             )  # fmt: skip
         self._reader = self._server.reader if self._server else HistoriesReader(histories)
         self._threads = DaemonThreads("folders", 1)
@@ -159,6 +159,8 @@ class Companion:
                 raise
             self._announce(f"no page: {error}")
             return False
+        if self._page.port not in (0, self._server.port):
+            self._announce(f"port {self._page.port} is taken, so the page is at another one; --port chooses")
         self._announce(self._page.address_of(self._server.port))
         return True
 

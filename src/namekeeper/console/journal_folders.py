@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from namekeeper.answers.source import no_such_cluster
 from namekeeper.clock import Clock
 from namekeeper.errors import ConfigError, JournalError
 from namekeeper.history.sources.journal import JournalSource
-from namekeeper.journal.reading.reader import FoundJournal, find_journals
+from namekeeper.journal.reading.reader import FoundJournal, JournalReader, find_journals
 
 __all__ = ["JournalFolders"]
 
@@ -17,11 +18,21 @@ class JournalFolders:
         folders: each is a journal, or has several below it.
         made: a folder that this process fills. It is no problem that there is no journal yet. Empty: none.
         clock: tells the present; None is the system's.
+        label: of the cluster whose journals are followed; None: all are.
     """
 
-    def __init__(self, folders: Sequence[str], made: str = "", clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[str],
+        made: str = "",
+        clock: Clock | None = None,
+        *,
+        label: str | None = None,
+    ) -> None:
         self._folders = [*folders, *([made] if made else [])]
-        self._made, self._clock = made, clock
+        self._made, self._clock, self._label = made, clock, label
+        self._others: dict[FoundJournal, str] = {}
+        """Journals of other clusters, with their labels."""
         self._taken: dict[FoundJournal, str] = {}
         """Journal -> id of its name server."""
         self.problems: Mapping[str, str] = {}
@@ -37,9 +48,11 @@ class JournalFolders:
 
         Raises:
             JournalError: there is none in a folder, or one can't be read.
-            ConfigError: two are of one name server.
+            ConfigError: two are of one name server, or no journal has the label.
         """
         new = self._new()
+        if self._label is not None and self._folders and not new and not self._taken:
+            raise no_such_cluster(self._label, self._others.values())
         for problem in new.values():
             if isinstance(problem, JournalError | ConfigError):
                 raise problem
@@ -58,14 +71,28 @@ class JournalFolders:
         found: dict[FoundJournal, JournalSource | JournalError | ConfigError] = {}
         for folder in self._folders:
             for each in find_journals(folder):
-                if each in self._taken or each in found:
+                if each in self._taken or each in found or each in self._others:
                     continue
                 try:
-                    found[each] = self._take(each)
+                    if self._is_wanted(each):
+                        found[each] = self._take(each)
                 except (JournalError, ConfigError) as error:
                     if folder != self._made or isinstance(error, ConfigError):
                         found[each] = error
         return found
+
+    def _is_wanted(self, found: FoundJournal) -> bool:
+        """Whether a journal has the label. One without any is looked at again: its first records may come.
+
+        Raises:
+            JournalError: it can't be read.
+        """
+        if self._label is None:
+            return True
+        label = JournalReader(found).cluster_label()
+        if label not in ("", self._label):
+            self._others[found] = label
+        return label == self._label
 
     def _take(self, found: FoundJournal) -> JournalSource:
         source = JournalSource([found], self._clock)

@@ -74,7 +74,7 @@ class ConsoleServer:
         views: what each view shows.
         health: the state of the process, for probes; None: nobody asks for it.
         collect: gives further metrics of the process.
-        label_of: gives the label of the cluster of a name server, by its id; empty: none.
+        may_move: whether it listens at a free port if another process has the port.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part
@@ -87,13 +87,13 @@ class ConsoleServer:
         *,
         health: HealthSource | None = None,
         collect: Callable[[], Iterable[Collector]] = tuple,
-        label_of: Callable[[str], str] = lambda _: "",
+        may_move: bool = False,
     ) -> None:
         self._host, self._wanted_port = host, port
         self._doors = doors
         self._histories = histories
         self._views = views
-        self._health, self._collect, self._label_of = health, collect, label_of
+        self._health, self._collect, self._may_move = health, collect, may_move
         self.lasting = Slots[Connection](LASTING_LIMIT)
         self._turns, self._long_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
         self._pages: Mapping[str, Page] = {}
@@ -123,7 +123,7 @@ class ConsoleServer:
             ConfigError: it can't listen there.
         """
         self._pages = self._table()
-        await self._server.listen_as_asked(self._host, self._wanted_port)
+        await self._server.listen_as_asked(self._host, self._wanted_port, may_move=self._may_move)
         self._reading = asyncio.create_task(self.reader.run())
         return self
 
@@ -225,7 +225,7 @@ class ConsoleServer:
 
         await self.reader.has_begun.wait()
         more = [*self._collect()]
-        labels = {each.namesrv: self._label_of(each.namesrv) for each in self._histories.all}
+        labels = {each.namesrv: each.followed.history.cluster_label for each in self._histories.all}
         turns = self._long_turns if self._views.is_due("metrics", {}) else self._turns
         async with turns.of(request.remote or ""):
             data, content_type = await asyncio.to_thread(body)

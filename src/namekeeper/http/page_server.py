@@ -4,6 +4,7 @@ Each request passes the same checks in the same order: its form, the host name, 
 the origin, the body, a slot to be answered. The first check that fails makes the answer.
 """
 
+import errno
 import logging
 from collections.abc import Callable
 
@@ -95,14 +96,24 @@ class PageServer:
         await listener.listen(host, port)
         self._server, self.gate, self._listener = server, gate, listener
 
-    async def listen_as_asked(self, host: str, port: int) -> None:
+    async def listen_as_asked(self, host: str, port: int, *, may_move: bool = False) -> None:
         """Start to answer at an address that was given by options.
+
+        Args:
+            host: the address.
+            port: 0 picks a free one.
+            may_move: whether a free port does if another process has the port.
 
         Raises:
             ConfigError: it can't listen there.
         """
         try:
-            await self.listen(host, port)
+            try:
+                await self.listen(host, port)
+            except OSError as error:
+                if not may_move or error.errno != errno.EADDRINUSE:
+                    raise
+                await self.listen(host, 0)
         except OSError as error:
             raise ConfigError(
                 f"can't listen at {host}:{port}: {error.strerror or error}; give another --port"

@@ -77,11 +77,8 @@ class Observing(Struct, frozen=True):
     """Folders with journals of name servers of ours, which are followed as well."""
     messages: Mapping[str, object] = {}
     """The table about messages, as it stands in the file; empty: there is none."""
-
-    def label_of(self, id_: str) -> str:
-        """The label of the cluster that a name server is observed in, by its id; empty: none."""
-        labels = (each.label for each in self.clusters if each.label)
-        return max((each for each in labels if id_.startswith(f"{each}.")), key=len, default="")
+    shown_label: str | None = None
+    """Label of the name servers that the page and the messages are about; None: of all."""
 
 
 class Target(Struct, frozen=True):

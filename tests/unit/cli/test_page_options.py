@@ -64,3 +64,8 @@ def test_only_a_command_that_runs_without_the_page_may_leave_it_out():
         pass
 
     assert "-1 is not in the range" in CliRunner().invoke(command, ["--port", "-1"]).output
+
+
+def test_the_page_moves_to_a_free_port_only_if_nobody_chose_the_port():
+    assert (taken().port, taken().may_move) == (9888, True)
+    assert (taken("--port", "9888").port, taken("--port", "9888").may_move) == (9888, False)

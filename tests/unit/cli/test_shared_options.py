@@ -127,6 +127,20 @@ def test_compare_takes_the_two_name_servers_of_the_environment():
         assert (result.exit_code, says in result.stderr) == (2, True), result.output
 
 
+def test_every_command_about_name_servers_takes_the_label_of_a_cluster():
+    """`audit` and `access explain` have a cluster in requests, and `maintenance start` RocketMQ's."""
+    labelled = {
+        path
+        for path, option in OPTIONS
+        if "--cluster" in option.opts and "clusterLabel" in (option.help or "")
+    }
+    assert labelled == {
+        ("audit",), ("drift",), ("expect", "check"), ("expect", "learn"), ("history",), ("incidents",), ("past",),
+        ("route-at",), ("undo",), ("why",),
+        ("console",), ("mcp",), ("messages", "run"), ("observe",), ("report",),
+    }  # fmt: skip
+
+
 # Times.
 
 PRINTED = [

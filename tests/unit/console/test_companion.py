@@ -29,14 +29,17 @@ from tests.unit.notifications.seen import receiver, settings_of
 class Beside:
     """A companion over a folder in which journals appear, and the lines that it prints."""
 
-    def __init__(self, folder, port: int = 0, *, is_needed: bool = True, token: str = "", send=None) -> None:
-        self.folder, self.lines, self.reasons = folder, [], {}
+    def __init__(
+        self, folder, port: int = 0, *, is_needed: bool = True, may_move: bool = False, token: str = "",
+        send=None, label: str = "",
+    ) -> None:  # fmt: skip
+        self.folder, self.lines, self.reasons, self.label = folder, [], {}, label
         self.write("a_1", is_broken=send is not None)
         self.folders = JournalFolders([str(folder)])
         self.histories = Histories(self.folders.look())
         page = PageSettings(
             host="127.0.0.1", port=port, doors=Doors("127.0.0.1", token=token), address_of="port {}".format,
-            is_needed=is_needed,
+            is_needed=is_needed, may_move=may_move,
         )  # fmt: skip
         self.companion = Companion(
             self.histories, views=ConsoleViews(self.histories, None, Clock(0)), page=page, folders=self.folders,
@@ -56,7 +59,7 @@ class Beside:
         )
 
     def write(self, namesrv: str, *, is_broken: bool = False) -> None:
-        story = Story(namesrv)
+        story = Story(namesrv, self.label)
         story.registers()
         if is_broken:
             story.later(60_000)
@@ -70,7 +73,7 @@ class Beside:
         return [each.namesrv for each in self.histories.all]
 
     async def get(self, path: str, **headers: str) -> tuple[int, str]:
-        port = int(self.lines[0].removeprefix("port "))
+        port = next(int(line[5:]) for line in self.lines if line.removeprefix("port ").isdigit())
         async with (
             aiohttp.ClientSession() as session,
             session.get(f"http://127.0.0.1:{port}{path}", headers=headers) as answer,
@@ -153,7 +156,7 @@ async def test_messages_are_sent_of_what_the_same_process_follows(tmp_path):
         sent.append(message)
         return AttemptOutcome(AttemptEnd.FAILED, "no connection")
 
-    beside = await made(tmp_path, send=send)
+    beside = await made(tmp_path, send=send, label="east")
     async with running(beside):
         await eventually(lambda: sent)
         assert [each.facts.subject for each in sent[0].events] == ["b0"]
@@ -161,7 +164,7 @@ async def test_messages_are_sent_of_what_the_same_process_follows(tmp_path):
         assert degraded == {"outbox": "No space left on device", "receivers": "ops: no connection"}
         text = (await beside.get("/metrics"))[1]
         assert 'namekeeper_messages_waiting{receiver="ops"} 1.0' in text
-        assert 'namekeeper_incidents_open{cluster="",kind="broker_away"} 1.0' in text
+        assert 'namekeeper_incidents_open{cluster="east",kind="broker_away"} 1.0' in text
 
 
 async def test_a_page_that_can_not_listen_ends_the_process_only_if_it_is_needed(tmp_path):
@@ -175,6 +178,18 @@ async def test_a_page_that_can_not_listen_ends_the_process_only_if_it_is_needed(
             assert "no page: can't listen at" in beside.lines[0]
             await asyncio.to_thread(beside.write, "b_1")
             await eventually(lambda: beside.names == ["a_1", "b_1"])
+
+
+async def test_a_page_at_the_default_port_moves_if_another_process_has_it(tmp_path):
+    async with asyncio.timeout(60), await asyncio.start_server(lambda *_: None, "127.0.0.1", 0) as taken:
+        port = taken.sockets[0].getsockname()[1]
+        beside = await made(tmp_path, port, may_move=True)
+        async with running(beside):
+            await eventually(lambda: len(beside.lines) == 2)
+            said, address = beside.lines
+            assert said == f"port {port} is taken, so the page is at another one; --port chooses"
+            assert address not in (f"port {port}", "port 0")
+            assert (await beside.get("/healthz"))[0] == 200
 
 
 async def test_a_bug_in_one_part_is_logged_and_ends_nothing(tmp_path, monkeypatch, caplog):

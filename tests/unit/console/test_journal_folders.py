@@ -7,8 +7,8 @@ from namekeeper.errors import ConfigError, JournalError
 from tests.unit.answers.story import Story
 
 
-def write(path, namesrv):
-    story = Story(namesrv)
+def write(path, namesrv, label=""):
+    story = Story(namesrv, label)
     story.registers()
     return story.folder(path)
 
@@ -55,3 +55,22 @@ def test_a_second_journal_of_one_name_server_is_a_problem(tmp_path):
     assert "both the journal of a_1" in folders.problems[str(tmp_path / "b")]
     with pytest.raises(ConfigError, match="both the journal of a_1"):
         JournalFolders([str(tmp_path)]).open()
+
+
+def test_only_journals_with_the_label_are_followed(tmp_path):
+    write(tmp_path / "a", "a_1", "east")
+    write(tmp_path / "b", "b_1", "west")
+    write(tmp_path / "c", "c_1")
+    folders = JournalFolders([str(tmp_path)], label="east")
+    assert names(folders.open()) == ["a_1"]
+    write(tmp_path / "d", "d_1", "east")
+    write(tmp_path / "e", "e_1", "west")
+    assert names(folders.look()) == ["d_1"]
+    assert [str(each) for each in folders.found] == [str(tmp_path / "a"), str(tmp_path / "d")]
+
+
+def test_a_label_that_no_journal_has_is_refused(tmp_path):
+    write(tmp_path / "a", "a_1", "east")
+    write(tmp_path / "b", "b_1")
+    with pytest.raises(ConfigError, match="there is no cluster 'north': the labels are east"):
+        JournalFolders([str(tmp_path)], label="north").open()

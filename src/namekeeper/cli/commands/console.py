@@ -23,7 +23,7 @@ from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_by_default, journals_here
 from namekeeper.cli.output import echo
 from namekeeper.cli.page_options import page_options, take_page
-from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option
+from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option, cluster_option
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
@@ -73,6 +73,7 @@ __all__ = ["console"]
     "--http-token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
     help=f"Sent to them, where access rules ask for one. {rather_set('NAMEKEEPER_HTTP_TOKEN')}",
 )  # fmt: skip
+@cluster_option()
 @page_options(is_optional=False)
 @click.option("--until-eof", is_flag=True, hidden=True, help="End when the standard input does.")
 @connection_options
@@ -81,8 +82,8 @@ __all__ = ["console"]
 def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
     addresses: tuple[str, ...], namesrvs: tuple[str, ...], warehouse: str | None, session: MakeSession,
-    pages: tuple[str, ...], http_token: str, history_bytes: int, expected_file: str | None,
-    until_eof: bool, **more: Any,  # noqa: ANN401
+    pages: tuple[str, ...], http_token: str, cluster: str | None, history_bytes: int,
+    expected_file: str | None, until_eof: bool, **more: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -102,17 +103,17 @@ def console(  # noqa: PLR0913 - one for each option
         if config_files or not (folders or asking or warehouse):
             by_default, others = journals_by_default(config_files, lambda: connector, needs_journal=False)
             folders, asking = [*folders, *by_default], [*asking, *map(str, others)]
-        running = running_source(asking, connector, timeout_ms)
-        tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
+        running = running_source(asking, connector, timeout_ms, cluster)
+        tables = None if warehouse is None else WarehouseOfConsole(warehouse, session, cluster)
         stored = [] if tables is None else [tables.history()]
-        journal_folders = JournalFolders(folders)
+        journal_folders = JournalFolders(folders, label=cluster)
         histories = Histories([*journal_folders.open(), running, *stored], history_bytes)
         expected = None if expected_file is None else ExpectedFile(expected_file, echo)
     except NamekeeperError as error:
         raise failure_of(error) from error
     views = ConsoleViews(
-        histories, source_of_causes(folders, tables, operators, history_bytes // CAUSE_PART), SystemClock(),
-        operators.who_knows, expected,
+        histories, source_of_causes(folders, tables, operators, history_bytes // CAUSE_PART, cluster),
+        SystemClock(), operators.who_knows, expected,
     )  # fmt: skip
     companion = Companion(histories, views=views, page=page, folders=journal_folders, announce=echo)
     spare_the_collector()

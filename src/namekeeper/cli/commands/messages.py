@@ -15,6 +15,7 @@ from namekeeper.app.stop_signals import run_until_stopped
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.output import echo, json_option
 from namekeeper.cli.render import render_json
+from namekeeper.cli.shared_options import cluster_option
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.console.companion import Companion, CompanionMessages
@@ -67,8 +68,9 @@ def _failing(function: Callable[..., None]) -> Callable[..., None]:
     "--history-bytes", type=click.IntRange(1), default=HISTORY_BYTES, show_default=True, metavar="BYTES",
     help="Memory of the histories, about.",
 )  # fmt: skip
+@cluster_option()
 @_failing
-def run(*, config_file: str, journals: tuple[str, ...], history_bytes: int) -> None:
+def run(*, config_file: str, journals: tuple[str, ...], history_bytes: int, cluster: str | None) -> None:
     """Follow journals, and send one message when an incident opens and one when it closes.
 
     Runs until SIGTERM or Ctrl-C. A line is printed for each message, and when a receiver has a problem. One
@@ -77,7 +79,7 @@ def run(*, config_file: str, journals: tuple[str, ...], history_bytes: int) -> N
     """
     file = _load(config_file)
     check_secrets(file.settings.receivers)
-    folders = JournalFolders([*(journals or file.journals)])
+    folders = JournalFolders([*(journals or file.journals)], label=cluster)
     if not (journals or file.journals):
         raise ConfigError(f'give --journal DIR, or journals = ["journal"] in {config_file}')
     histories = Histories(folders.open(), history_bytes)

@@ -22,7 +22,7 @@ from namekeeper.cli.credentials import take_credentials
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.page_options import page_options, take_page
-from namekeeper.cli.shared_options import namesrv_option
+from namekeeper.cli.shared_options import cluster_option, namesrv_option
 from namekeeper.cli.tls_files import TlsFiles, take_tls_files
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
@@ -102,6 +102,7 @@ STALE_MS = 30_000
     help="TOML: send a message when an incident opens and one when it closes, as `messages run` does.",
 )  # fmt: skip
 @page_options(is_optional=True)
+@cluster_option("The page and the messages are about name servers with this label only")
 @click.option(
     "--status",
     "shows_status",
@@ -114,8 +115,8 @@ STALE_MS = 30_000
 def observe(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
     journal: str, budget_percent: float, log_file: str | None, with_journals: tuple[str, ...],
-    messages_file: str | None, history_bytes: int, expected_file: str | None, shows_status: bool,
-    as_json: bool, **connection: Any,  # noqa: ANN401
+    messages_file: str | None, history_bytes: int, expected_file: str | None, cluster: str | None,
+    shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Keep a journal of name servers that run, of any release, by asking them, and show a page about them.
 
@@ -148,6 +149,7 @@ def observe(  # noqa: PLR0913 - one for each option
                     namesrv_addr, discover or "", journal, budget_percent, log_file, connection
                 )
             observing = structs.replace(observing, with_journals=with_journals)
+        observing = structs.replace(observing, shown_label=cluster)
         messages = _messages_of(observing, messages_file, config_file or "")
         _follow(observing, secret, page, messages, expected_file, history_bytes)
     except NamekeeperError as error:
@@ -276,7 +278,7 @@ def _companion(
     if page is None and messages is None:
         return None
     made = observing.journal if observing.clusters else ""
-    folders = JournalFolders(observing.with_journals, made)
+    folders = JournalFolders(observing.with_journals, made, label=observing.shown_label)
     histories = Histories(folders.look(), history_bytes)
     causes_bytes = history_bytes // CAUSE_PART
     views = ConsoleViews(
@@ -291,7 +293,6 @@ def _companion(
         messages=messages,
         reasons=lambda: reasons_of(observers.status(), observers.undiscovered),
         collect=lambda: [ObserverCollector(observers.status())],
-        label_of=observing.label_of,
         announce=echo,
     )
 

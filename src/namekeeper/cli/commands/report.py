@@ -11,6 +11,7 @@ import click
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.history import AT_HELP, take_instant
 from namekeeper.cli.output import note
+from namekeeper.cli.shared_options import cluster_option
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
 from namekeeper.clock import SystemClock
 
@@ -99,10 +100,12 @@ def _checked(file: Path) -> Path:
     help=f"The first day: 2026-03-01, or the day of any time. {AT_HELP}",
 )  # fmt: skip
 @click.option("--to", "to_text", metavar="TIME", help="The last day, included; written as --from.")
+@cluster_option()
 @session_options
 def report(  # noqa: PLR0913 - one for each option
     section: str, *, warehouse: str, outputs: tuple[str | None, Path | None], as_json: bool,
-    form: str | None, file: Path | None, from_text: str | None, to_text: str | None, session: MakeSession,
+    form: str | None, file: Path | None, from_text: str | None, to_text: str | None, cluster: str | None,
+    session: MakeSession,
 ) -> None:  # fmt: skip
     """Report on a warehouse: one SECTION, or all of them.
 
@@ -118,7 +121,9 @@ def report(  # noqa: PLR0913 - one for each option
         tables = open_tables(warehouse, session)
         first_day, last_day = _days(from_text, to_text, tables.report_time_zone)
         sections: Sequence[str] = _NAMES if section == _ALL else (section,)
-        made = collect_report(tables, ReportQuery(sections, first_day, last_day, warehouse), progress)
+        made = collect_report(
+            tables, ReportQuery(sections, first_day, last_day, warehouse, cluster), progress
+        )
         text = render(made)
     if output is None:
         click.echo(text, nl=False)

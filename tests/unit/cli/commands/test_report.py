@@ -43,6 +43,11 @@ def test_all_sections_as_text_by_default(asked: list[ReportQuery]):
     assert done.stdout.endswith("\n")
 
 
+def test_one_cluster_of_name_servers(asked: list[ReportQuery]):
+    done = CliRunner().invoke(report, ["drift", "--warehouse", "w", "--cluster", "east"])
+    assert (done.exit_code, asked) == (0, [ReportQuery(("drift",), warehouse="w", label="east")])
+
+
 def test_one_section_of_some_days_as_json(asked: list[ReportQuery]):
     words = ["drift", "--warehouse", "w", "--format", "json", "--from", "2026-03-01", "--to", "2026-03-02"]
     done = CliRunner().invoke(report, words)
