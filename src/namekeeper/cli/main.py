@@ -24,6 +24,9 @@ def main() -> None:
         from namekeeper.cli.serve import main as serve
 
         sys.exit(serve(sys.argv[2:]))
+    from namekeeper.app.process import spare_the_collector
+
+    spare_the_collector()
     from namekeeper.cli.group import namekeeper
 
     namekeeper(prog_name="namekeeper")

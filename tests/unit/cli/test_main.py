@@ -40,12 +40,15 @@ def test_serve_gets_the_arguments_behind_it(monkeypatch):
     assert exit_info.value.code == ["--listen-port", "1"]
 
 
-def test_anything_else_is_a_command_of_the_group(monkeypatch, capsys):
+def test_anything_else_is_a_command_of_the_group_with_a_collector_that_runs_rarely(monkeypatch, capsys):
+    spared = []
+    monkeypatch.setattr("namekeeper.app.process.spare_the_collector", lambda: spared.append(True))
     monkeypatch.setattr(sys, "argv", ["namekeeper", "--version"])
     with pytest.raises(SystemExit) as exit_info:
         module.main()
     assert exit_info.value.code == 0
     assert capsys.readouterr().out.startswith("namekeeper ")
+    assert spared
 
 
 def test_a_script_with_a_name_of_rocketmq_is_that_command(monkeypatch, capsys):
