@@ -206,7 +206,7 @@ WATCHING_MUTANTS = (
     Mutant(
         "watch-passes-over-a-loss",
         "journal/reading/recent.py",
-        "            has_lost = True\n",
+        "            self._has_lost = True\n",
         "",
         "a loss is told to everybody who watches",
         (RECENT,),

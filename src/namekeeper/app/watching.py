@@ -14,7 +14,13 @@ from msgspec import Struct, structs
 from namekeeper.clock import Clock
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal
-from namekeeper.processor.recent_changes import RecentChanges, Revision, RouteChange, topics_shown
+from namekeeper.processor.recent_changes import (
+    RecentChanges,
+    Revision,
+    RouteChange,
+    TopicSets,
+    topics_shown,
+)
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.scheduler import Scheduler
 from namekeeper.route.events import Change
@@ -22,7 +28,7 @@ from namekeeper.route.events import Change
 if TYPE_CHECKING:
     from namekeeper.journal.reading.recent import RecentPart
 
-__all__ = ["FEW_TOPICS", "WATCHED_LIMIT", "Numbering", "RouteWatch"]
+__all__ = ["FEW_TOPICS", "WATCHED_LIMIT", "ChangeWatch", "Numbering", "RouteWatch"]
 
 THIS_BOOT = sys.maxsize
 """The number of the present boot until the journal's folder is open."""
@@ -65,11 +71,10 @@ class Numbering(Struct, frozen=True):
     """Wall ms of the last record; 0 if that is not known."""
 
 
-class RouteWatch:
-    """Keeps the newest changes, and sends them to watchers.
+class ChangeWatch:
+    """Keeps the newest changes of routes, and sends them to watchers.
 
     Args:
-        state: the state with the routes.
         numbering: returns the journal's numbering of changes; None while it records nothing: then changes are
             counted here.
         clock: the time.
@@ -79,14 +84,12 @@ class RouteWatch:
 
     def __init__(
         self,
-        state: NameServerState,
         numbering: Callable[[], Numbering | None],
         *,
         clock: Clock,
         scheduler: Scheduler,
         watchers_limit: int,
     ) -> None:
-        self._state = state
         self._numbering = numbering
         self._clock = clock
         self._scheduler = scheduler
@@ -116,16 +119,21 @@ class RouteWatch:
         """Number of watchers."""
         return len(self._watchers)
 
-    def changed(self, change: Change) -> None:
-        """Take a change, right after it was made and recorded."""
-        shown = topics_shown(self._state.tables, change.events)
-        if shown == ():
+    def take(self, topics: TopicSets, cause: str, peer: str | None) -> None:
+        """Take a change, right after it was recorded.
+
+        Args:
+            topics: those whose routes show it.
+            cause: the request that asked for it, or the rule that made it.
+            peer: the address of the requester; None: no request asked for it.
+        """
+        if topics == ():
             return
         self._own = structs.replace(self._own, seq=self._own.seq + 1)
         numbering = self._follow(newest=1)
         at = numbering.ts or self._clock.now().wall_ms
         revision = Revision(THIS_BOOT, numbering.seq)
-        noted = RouteChange(revision, at, change.cause, change.asked_by, shown)
+        noted = RouteChange(revision, at, cause, peer, topics)
         if not self._untold:
             self._told = self._recent.last
         self._recent.add(noted)
@@ -361,6 +369,34 @@ class RouteWatch:
             if change.revision.boot == numbering.boot:
                 change.revision = Revision(THIS_BOOT, change.revision.seq)
         self._recent.extend_back(part.changes, part.floor)
+
+
+class RouteWatch(ChangeWatch):
+    """Watches the routes of this name server.
+
+    Args:
+        state: the state with the routes.
+        numbering: see `ChangeWatch`.
+        clock: the time.
+        scheduler: distributes changes between other requests.
+        watchers_limit: most watchers at once.
+    """
+
+    def __init__(
+        self,
+        state: NameServerState,
+        numbering: Callable[[], Numbering | None],
+        *,
+        clock: Clock,
+        scheduler: Scheduler,
+        watchers_limit: int,
+    ) -> None:
+        super().__init__(numbering, clock=clock, scheduler=scheduler, watchers_limit=watchers_limit)
+        self._state = state
+
+    def changed(self, change: Change) -> None:
+        """Take a change, right after it was made and recorded."""
+        self.take(topics_shown(self._state.tables, change.events), change.cause, change.asked_by)
 
 
 class _TopicWatcher:

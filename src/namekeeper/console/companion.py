@@ -102,6 +102,7 @@ class Companion:
             self._server = ConsoleServer(
                 page.host, page.port, page.doors, histories, views,
                 health=self.health, collect=self._collectors, may_move=page.may_move,
+                journals=lambda: {} if folders is None else folders.by_name,
             )  # fmt: skip
         self._reader = self._server.reader if self._server else HistoriesReader(histories)
         self._threads = DaemonThreads("folders", 1)
@@ -135,8 +136,9 @@ class Companion:
             parts: list[Part] = []
             if not await self._serve(opened):
                 parts.append(self._reader.run)
-            elif self._page is not None and self._page.rules is not None:
-                parts.append(partial(self._page.rules.watch, lambda _: None))
+            elif self._server is not None and self._page is not None and self._page.rules is not None:
+                server = self._server
+                parts.append(partial(self._page.rules.watch, lambda _: server.watch.judge_again()))
             if self._folders is not None:
                 parts.append(partial(self._look, self._folders))
             if self._messages is not None:

@@ -43,6 +43,11 @@ class JournalFolders:
         """The journals that are followed."""
         return [*self._taken]
 
+    @property
+    def by_name(self) -> Mapping[str, FoundJournal]:
+        """Id of each name server whose journal is followed, and the journal."""
+        return {namesrv: found for found, namesrv in self._taken.items()}
+
     def open(self) -> list[JournalSource]:
         """The journals that are there now.
 

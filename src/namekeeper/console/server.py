@@ -16,11 +16,14 @@ import msgspec
 from aiohttp import web
 from prometheus_client.registry import Collector
 
+from namekeeper.access.peer import Peer
+from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Histories
 from namekeeper.console.metrics import DriftCollector, IncidentCollector, render_metrics
 from namekeeper.console.query import Query
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.console.views import ConsoleViews
+from namekeeper.console.watching import WATCHERS_LIMIT, FollowedWatch
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors
@@ -40,6 +43,8 @@ from namekeeper.http.page_files import (
 from namekeeper.http.page_server import PageServer
 from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Answer, Guard, Page, stream_answer
 from namekeeper.http.slots import Slots
+from namekeeper.http.watchers import WatchRefusal
+from namekeeper.journal.reading.reader import FoundJournal
 
 __all__ = ["ConsoleServer", "opening_rest"]
 
@@ -75,6 +80,8 @@ class ConsoleServer:
         health: the state of the process, for probes; None: nobody asks for it.
         collect: gives further metrics of the process.
         may_move: whether it listens at a free port if another process has the port.
+        journals: gives the id of each name server whose journal is followed, and the journal: its routes can
+            be watched.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part
@@ -88,6 +95,7 @@ class ConsoleServer:
         health: HealthSource | None = None,
         collect: Callable[[], Iterable[Collector]] = tuple,
         may_move: bool = False,
+        journals: Callable[[], Mapping[str, FoundJournal]] = dict,
     ) -> None:
         self._host, self._wanted_port = host, port
         self._doors = doors
@@ -95,6 +103,7 @@ class ConsoleServer:
         self._views = views
         self._health, self._collect, self._may_move = health, collect, may_move
         self.lasting = Slots[Connection](LASTING_LIMIT)
+        self.watch = FollowedWatch(journals, clock=SystemClock(), refuse=self._refused_peer)
         self._turns, self._long_turns = HostTurns(VIEWS_AT_ONCE), HostTurns(VIEWS_AT_ONCE)
         self._pages: Mapping[str, Page] = {}
         self._server = PageServer(
@@ -136,6 +145,7 @@ class ConsoleServer:
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
         await self.reader.tell()
+        await self.watch.close()
         await self._server.close()
 
     async def _wait_for_pages(self) -> None:
@@ -160,6 +170,10 @@ class ConsoleServer:
             answer = self._answer(view, locked=False)
             pages[f"/api/{view.__name__}"] = Page(answer, style=PROBLEMS, stream=self.lasting)
         pages["/metrics"] = Page(self._metrics)
+        watchers = Slots[Connection](WATCHERS_LIMIT)
+        pages["/watch"] = Page(
+            self.watch.answer, stream=watchers, full=WatchRefusal.FULL.value, answers_head=False
+        )
         if self._health is not None:
             pages |= health_pages(self._health)
         pages["/api/events"] = Page(self._events, style=PROBLEMS, stream=self.lasting, answers_head=False)
@@ -181,6 +195,9 @@ class ConsoleServer:
 
     def _refused(self, request: web.BaseRequest, tokens: list[str]) -> str | None:
         return self._doors.refuse_token(tokens) or self._doors.refuse_peer(client_of(request), tokens)
+
+    def _refused_peer(self, peer: Peer, token: str | None) -> str | None:
+        return self._doors.refuse_peer(peer, [token] if token else [])
 
     def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> Answer:
         name = view.__name__

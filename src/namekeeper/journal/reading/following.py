@@ -1,4 +1,4 @@
-"""Reads a journal's folder from its beginning; each later call reads what was written since."""
+"""Reads a journal's folder, and then at each call what was written since."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -42,18 +42,26 @@ _END = b'{"kind":"checkpoint_end"'
 class JournalFollower:
     """Gives the steps of a journal, each once."""
 
-    def __init__(self, found: FoundJournal, make_rows: Callable[[], CheckpointRows] = State) -> None:
+    def __init__(
+        self,
+        found: FoundJournal,
+        make_rows: Callable[[], CheckpointRows] = State,
+        *,
+        begins_late: bool = False,
+    ) -> None:
         """List its segments.
 
         Args:
             found: where it is.
             make_rows: makes the empty rows of a checkpoint.
+            begins_late: whether it begins with the segment of the last checkpoint instead of the first one.
 
         Raises:
             JournalError: it is not a journal, is empty, or can't be read; the message says what to do.
         """
         self.found = found
-        self.namesrv = JournalReader(found).namesrv
+        journal = JournalReader(found)
+        self.namesrv = journal.namesrv
         self.progress = (0, 1)
         """Segments that were read, and all segments."""
         self._count = self._left = 0
@@ -62,6 +70,9 @@ class JournalFollower:
         self._reader = RecordReader(None, _ONLY_POSITIONS)
         self._at: tuple[int, int] = (0, 0)
         """Boot and first seq of the segment that was read last."""
+        if begins_late:
+            first = journal.segments[journal.checkpoint_before(len(journal.segments) - 1)]
+            self._at = first.boot, first.first_seq
         self._offset = 0
         """Bytes of its text that were read."""
         self._torn: tuple[int, int] = (0, 0)

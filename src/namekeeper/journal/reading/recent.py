@@ -24,7 +24,7 @@ from namekeeper.journal.reading.state import State
 from namekeeper.processor.recent_changes import EVERY_TOPIC, Revision, RouteChange, TopicSets, topics_shown
 from namekeeper.route.events import ConfigChanged, Event, KvChanged
 
-__all__ = ["LOST", "STARTED", "RecentPart", "recent_part", "route_changes"]
+__all__ = ["LOST", "STARTED", "RecentPart", "RouteChangeFinder", "recent_part"]
 
 STARTED, LOST = "started", "lost"
 """Causes of changes that show in every topic: the name server started, or records were lost."""
@@ -56,30 +56,36 @@ def recent_part(folder: str, until: Revision, pause: Callable[[], None]) -> Rece
     """
     try:
         journal = JournalReader(FoundJournal(folder), segments=_newest(folder, find_segments(folder)))
-        return _part(route_changes(steps(_records(journal, pause))), until)
+        finder = RouteChangeFinder()
+        found = (each for step in steps(_records(journal, pause)) for each in finder.take(step))
+        return _part(found, until)
     except (JournalError, OSError):
         return None
 
 
-def route_changes(history: Iterable[Step]) -> Iterator[RouteChange | Revision]:
-    """The changes of routes in a history, in order; a checkpoint gives a `Revision`.
+class RouteChangeFinder:
+    """Finds the changes of routes in the steps of a history, in order; a checkpoint gives a `Revision`.
 
     A loss has the first position after it: a watcher that saw some of the lost changes must also be told.
     """
-    state = State()
-    has_lost = False
-    for step in history:
+
+    def __init__(self) -> None:
+        self._state = State()
+        self._has_lost = False
+
+    def take(self, step: Step) -> Iterator[RouteChange | Revision]:
+        """Follow a step; yields what it shows in routes."""
         if isinstance(step, Lost):
-            has_lost = True
-            continue
-        change = _change_of(state, step)
-        if has_lost and not isinstance(step, Began):
+            self._has_lost = True
+            return
+        change = _change_of(self._state, step)
+        if self._has_lost and not isinstance(step, Began):
             change = _in_every_topic(step, LOST)
-        has_lost = False
+        self._has_lost = False
         if change is not None:
             yield change
         if isinstance(step, CheckpointApplied):
-            state = step.state
+            self._state = step.state
             yield Revision(step.boot, step.seq)
 
 
