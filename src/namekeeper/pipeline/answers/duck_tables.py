@@ -1,6 +1,7 @@
 """The queries of the answers on DuckDB, which reads Parquet files within milliseconds and needs no Java."""
 
 import os
+import re
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 _BATCH = 1_000
 """Rows that are fetched at a time."""
+_QUOTED_QUERY = re.compile(r"^LINE (\d+): .*\n *\^+$", re.MULTILINE)
+"""A line of the query, with a mark below it."""
 
 
 class FoundRows:
@@ -48,7 +51,7 @@ class FoundRows:
         Raises:
             QueryError: one of them can't be computed.
         """
-        with _errors_of_query():
+        with _running_query(self._found):
             while batch := self._found.fetchmany(_BATCH):
                 yield from batch
 
@@ -89,7 +92,7 @@ class DuckTables:
             WarehouseError: the tables can't be read.
         """
         self._prepare(sql)
-        with _errors_of_query():
+        with _running_query(self._connection):
             return FoundRows(self._connection.execute(sql, args))
 
     def write_arrow(self, sql: str, args: Mapping[str, str], sink: BinaryIO) -> None:
@@ -102,14 +105,14 @@ class DuckTables:
         import pyarrow as pa
 
         self._prepare(sql)
-        with _errors_of_query():
+        with _running_query(self._connection):
             reader = pa.RecordBatchReader.from_stream(self._connection.sql(sql, params=args))
             with pa.ipc.new_stream(sink, reader.schema) as writer:
                 for batch in reader:
                     writer.write_batch(batch)
 
     def _prepare(self, sql: str) -> None:
-        with _errors_of_query():
+        with _running_query(self._connection):
             statements = self._connection.extract_statements(sql)
         if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise QueryError(
@@ -216,11 +219,25 @@ class DuckTables:
 
 
 @contextmanager
-def _errors_of_query() -> Iterator[None]:
+def _running_query(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Name the errors of a user's query, and end the query if the rest of its rows is not wanted.
+
+    Raises:
+        QueryError: the query has an error, which is one line.
+    """
     try:
         yield
     except duckdb.Error as error:
-        raise QueryError(str(error).strip()) from error
+        raise QueryError(_one_line(str(error))) from error
+    except BaseException:
+        # DuckDB's threads compute the rest, and closing the connection waits for them.
+        connection.interrupt()
+        raise
+
+
+def _one_line(text: str) -> str:
+    """An error of DuckDB with the number of the line, without its text."""
+    return " ".join(_QUOTED_QUERY.sub(r"(line \1)", text).split())
 
 
 def _list_of(texts: Sequence[str]) -> str:

@@ -1,7 +1,9 @@
 """Files of a warehouse, as DuckDB reads them."""
 
+import io
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -126,3 +128,71 @@ def test_a_query_that_needs_more_works_on_the_disk_or_ends_with_an_error(tmp_pat
     ]
     with pytest.raises(QueryError, match=r"(?i)memory"):
         select(tmp_path, "SELECT length(string_agg(repeat('x', 1000), '')) FROM range(1000000)")
+
+
+class Watched:
+    """A connection that counts how often a query was interrupted."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self.interrupts = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._connection, name)
+
+    def execute(self, *words: object) -> "Watched":
+        self._connection.execute(*words)
+        return self
+
+    def interrupt(self) -> None:
+        self.interrupts += 1
+        self._connection.interrupt()
+
+
+ENDLESS = "WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r) SELECT i FROM r"
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> tuple[DuckTables, Watched]:
+    tables = DuckTables(ParquetReader(open_folder(str(tmp_path)), manifest_of(tmp_path)))
+    tables._connection = Watched(tables._connection)
+    return tables, tables._connection
+
+
+def test_a_query_ends_when_the_rest_of_its_rows_is_not_wanted(watched: tuple[DuckTables, Watched]):
+    tables, connection = watched
+    rows = iter(tables.select(ENDLESS, {}))
+    assert next(rows) == (1,)
+    assert connection.interrupts == 0
+    rows.close()
+    assert connection.interrupts == 1
+    assert list(tables.select("SELECT 1", {})) == [(1,)]
+    assert connection.interrupts == 1
+
+
+def test_a_query_ends_when_the_reader_of_its_stream_leaves(watched: tuple[DuckTables, Watched]):
+    class Left(io.BytesIO):
+        def write(self, _data: object) -> int:
+            raise BrokenPipeError
+
+    tables, connection = watched
+    with pytest.raises(BrokenPipeError):
+        tables.write_arrow(ENDLESS, {}, Left())
+    assert connection.interrupts == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("FROM incident\nWHERE", 'Parser Error: syntax error at or near "WHERE" (line 2)'),
+        (
+            "FROM incidents",
+            'Catalog Error: Table with name incidents does not exist! Did you mean "incident"? (line 1)',
+        ),
+        ("SELECT error('a\nLINE 1: b')", "Invalid Input Error: a LINE 1: b"),
+    ],
+)
+def test_an_error_of_a_query_is_one_line(tmp_path: Path, query: str, error: str):
+    with pytest.raises(QueryError) as caught:
+        select(tmp_path, query)
+    assert str(caught.value) == error
