@@ -16,6 +16,7 @@ from namekeeper.common.printable import printable, printable_json
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Sources, Tool, answer_question, one_line, schema_of
+from namekeeper.remoting.log_limit import LogLimit
 
 if TYPE_CHECKING:
     import mcp_types
@@ -47,6 +48,7 @@ class _ToolCalls:
         self._sources = sources
         self._threads = DaemonThreads("question", 1)
         self._waiting = 0
+        self._log_limit = LogLimit(log)
 
     async def call(
         self, context: "ServerRequestContext[Any]", params: "mcp_types.CallToolRequestParams"
@@ -59,7 +61,7 @@ class _ToolCalls:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(TOOLS)}")
         arguments = params.arguments or {}
-        _note(context, tool, arguments)
+        self._note(context, tool, arguments)
         if self._waiting >= WAITING_LIMIT:
             return _failed("too many questions wait for an answer: ask again in a few seconds")
         self._waiting += 1
@@ -67,13 +69,21 @@ class _ToolCalls:
             value = await self._threads.run(answer_question, tool, self._sources, arguments)
         except NamekeeperError as error:
             return _failed(one_line(error))
-        except Exception:
-            log.exception("the tool %s failed", tool.name)
+        except Exception as error:  # noqa: BLE001 - a bug: the limit of the log keeps its traceback
+            self._log_limit.log(logging.ERROR, "the tool %s failed", tool.name, error=error)
             return _failed("this question failed; the log of namekeeper mcp says why")
         finally:
             self._waiting -= 1
         text = printable_json(msgspec.json.encode(value).decode())
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value)
+
+    def _note(self, context: "ServerRequestContext[Any]", tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """Log the client of a question over HTTP; on stdio only the process asks that started this one."""
+        if context.request is None:
+            return
+        asked = printable(msgspec.json.encode(arguments).decode())[:_ARGUMENTS_SHOWN]
+        asker = context.request.scope[ASKER]
+        self._log_limit.log(logging.INFO, "%s asks %s %s", asker, tool.name, asked)
 
 
 def make_server(sources: Sources) -> "Server":
@@ -153,11 +163,3 @@ def _failed(text: str) -> "mcp_types.CallToolResult":
     import mcp_types as types
 
     return types.CallToolResult(content=[types.TextContent(text=printable(text))], is_error=True)
-
-
-def _note(context: "ServerRequestContext[Any]", tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Log the client of a question over HTTP; on stdio only the process asks that started this one."""
-    if context.request is None:
-        return
-    asked = printable(msgspec.json.encode(arguments).decode())[:_ARGUMENTS_SHOWN]
-    log.info("%s asks %s %s", context.request.scope[ASKER], tool.name, asked)

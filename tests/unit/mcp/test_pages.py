@@ -24,6 +24,7 @@ from namekeeper.mcp import pages as module
 from namekeeper.mcp.pages import MESSAGE_BYTES, PATH, AssistantPages
 from namekeeper.mcp.server import make_server
 from namekeeper.mcp.tools import TOOLS
+from namekeeper.remoting import log_limit
 from tests.support.system.waiting import eventually
 from tests.unit.mcp.days import day_with_ten_incidents, write
 from tests.unit.mcp.test_server import MODES, value_of
@@ -140,6 +141,18 @@ async def test_access_rules_decide_by_the_key_of_a_user_and_the_log_names_who_as
     assert '127.0.0.1, user ada asks why {"topic":"a\\u001b[2J"}' in caplog.text
     assert "127.0.0.1 is refused: access rules refuse the page" in caplog.text
     assert KEY not in caplog.text
+
+
+async def test_log_lines_that_a_client_causes_are_limited(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    caplog.set_level(logging.INFO, "namekeeper.mcp")
+    monkeypatch.setattr(log_limit, "LINES", 2)
+    async with served(tmp_path) as address:
+        for _ in range(4):
+            status, _, _ = await post(address, STATUS)
+            assert status == 200
+    assert caplog.text.count("127.0.0.1 asks status {}") == 2
 
 
 async def test_rules_that_change_hold_at_once(tmp_path: Path):
