@@ -119,5 +119,6 @@ def test_it_ends_with_its_input_and_writes_nothing_but_messages(tmp_path: Path):
         [*NAMEKEEPER, "mcp", "--journal", str(tmp_path)], input="\n".join(map(json.dumps, asked)) + "\nnoise\n",
         capture_output=True, text=True, check=True, env=environment(tmp_path),
     )  # fmt: skip
-    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in done.stdout.splitlines())
+    hello, noise = map(json.loads, done.stdout.splitlines())
+    assert (hello["id"], noise["id"], noise["error"]["code"]) == (1, None, -32700)
     assert "Traceback" not in done.stderr

@@ -4,10 +4,8 @@ The SDK is in the extra `mcp`. Its import takes most of a second, so only `make_
 """
 
 import logging
-import os
-import sys
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,19 +18,15 @@ from namekeeper.remoting.log_limit import LogLimit
 
 if TYPE_CHECKING:
     import mcp_types
-    from anyio import AsyncFile
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
 
-__all__ = ["ASKER", "lines_of", "make_server", "serve_stdio"]
+__all__ = ["ASKER", "make_server"]
 
 log = logging.getLogger("namekeeper.mcp")
 
 WAITING_LIMIT = 16
 """Questions that wait for their answers: they are answered one after the other, mostly within a second."""
-LINE_BYTES = 1024 * 1024
-"""Longest message on the standard input."""
-_PIECE_BYTES = 64 * 1024
 _ARGUMENTS_SHOWN = 300
 """Characters of a question in the log."""
 ASKER = "namekeeper.asker"
@@ -108,34 +102,6 @@ def make_server(sources: Sources) -> "Server":
         on_list_tools=_list_tools,
         on_call_tool=_ToolCalls(sources).call,
     )
-
-
-async def serve_stdio(server: "Server") -> None:
-    """Serve the process that started this one, until it closes the standard input."""
-    from mcp.server.stdio import stdio_server
-
-    stdin = cast("AsyncFile[str]", lines_of(sys.stdin.fileno()))
-    try:
-        async with stdio_server(stdin) as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
-    except* BrokenPipeError:
-        log.info("the other side has closed its input")
-
-
-async def lines_of(descriptor: int) -> AsyncIterator[str]:
-    """The lines of a file, up to one that is too long.
-
-    The SDK's own reader can't be cancelled while it waits for a line.
-    """
-    threads = DaemonThreads("stdin", 1)
-    rest = b""
-    while data := await threads.run(os.read, descriptor, _PIECE_BYTES):
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield line.decode(errors="replace")
-        if len(rest) > LINE_BYTES:
-            log.error("a message has more than %s bytes: this ends here", f"{LINE_BYTES:,}")
-            return
 
 
 async def _list_tools(

@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import os
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from namekeeper.errors import ConfigError
-from namekeeper.mcp.server import LINE_BYTES, WAITING_LIMIT, lines_of, make_server
+from namekeeper.mcp.server import WAITING_LIMIT, make_server
 from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Sources, schema_of
 from tests.support.history.histories import HOUR, MARCH
 from tests.support.pipeline.days import MINUTE, Day
@@ -168,34 +167,3 @@ async def test_questions_are_answered_one_after_the_other_and_not_too_many_wait(
         answers = [problem_of(await each) for each in asking]
     assert refused == ["too many questions wait for an answer: ask again in a few seconds"] * 3
     assert (answers.count("none"), most) == (WAITING_LIMIT, 1)
-
-
-async def test_lines_are_read_as_they_come_and_the_end_ends_them():
-    assert await _lines(lambda pipe: os.write(pipe, b'{"a":1}\n\xff\n{"b"')) == ['{"a":1}', "\ufffd"]
-
-
-async def test_a_line_without_an_end_is_not_kept(caplog: pytest.LogCaptureFixture):
-    def flood(pipe: int) -> None:
-        piece = b"x" * 65_536
-        try:
-            for _ in range(2 * LINE_BYTES // len(piece)):
-                os.write(pipe, piece)
-        except BrokenPipeError:
-            pass
-
-    assert await _lines(flood) == []
-    assert "a message has more than 1,048,576 bytes" in caplog.text
-
-
-async def _lines(send: Callable[[int], object]) -> list[str]:
-    receiving, sending = os.pipe()
-
-    def write_all() -> None:
-        send(sending)
-        os.close(sending)
-
-    writing = asyncio.create_task(asyncio.to_thread(write_all))
-    found = [line async for line in lines_of(receiving)]
-    os.close(receiving)
-    await writing
-    return found

@@ -186,7 +186,7 @@ def _doors(host: str, token: str | None, names: Sequence[str], rules: AccessFile
 
 
 async def _serve_stdio(server: "Server") -> None:
-    from namekeeper.mcp.server import serve_stdio
+    from namekeeper.mcp.stdio import serve_stdio
 
     await run_until_stopped(serve_stdio(server))
 
