@@ -495,11 +495,11 @@ ACCESS_MUTANTS = (
         ("remoting/test_asking_pages.py",),
     ),
     Mutant(
-        "who-asks-for-a-page-waits-for-ever",
+        "an-answer-may-take-twice-its-time",
         "remoting/asking_pages.py",
-        ", sock_read=pause_seconds",
-        "",
-        "who asks for a page waits so long for a piece of it and no longer",
+        "start + pause_seconds,  # for",
+        "start + 2 * pause_seconds,  # for",
+        "one time limit holds until the body of an answer begins",
         ("remoting/test_asking_pages.py",),
     ),
     Mutant(

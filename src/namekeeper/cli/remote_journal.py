@@ -31,7 +31,7 @@ from namekeeper.remoting.tls_client import Tls
 __all__ = ["RemoteJournal", "pages_of"]
 
 ANSWER_SECONDS = 30.0
-"""Longest pause of a name server within an answer."""
+"""Longest time until the body of an answer begins, and longest pause of a name server within it."""
 COPIES_BYTES = 16 << 30
 """Bytes of all files that are copied: `journalRetentionBytes` is 4 GiB unless an operator raised it."""
 

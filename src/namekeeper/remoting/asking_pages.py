@@ -60,7 +60,7 @@ async def ask_page(
         url: of the page, see `PageAddress.url`.
         token: sent as bearer token; empty: none.
         tls: for `https`; None: the authorities of the system count.
-        pause_seconds: the connection, and then each piece of the answer, must come within this time.
+        pause_seconds: the body must begin within this time, and then each piece of it must come within it.
         limit: most bytes of the body.
         into: gets the body of an answer with status 200, which is then not in the result.
 
@@ -71,22 +71,23 @@ async def ask_page(
     sockets = _Sockets()
     # The import takes a fifth of a second, and most processes request no page.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
-    timeout = aiohttp.ClientTimeout(total=None, connect=pause_seconds, sock_read=pause_seconds)
+    timeout = aiohttp.ClientTimeout(total=None)  # interim answers would prolong the time of aiohttp
     headers = {"Accept-Encoding": "identity"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
+    start = asyncio.get_running_loop().time()
     try:
         connector = aiohttp.TCPConnector(socket_factory=sockets.new)
         async with (
             aiohttp.ClientSession(
                 connector=connector, headers=headers, timeout=timeout, auto_decompress=False
             ) as session,
-            await _within(
-                2 * pause_seconds,
+            await _until(
+                start + pause_seconds,  # for the connection and the head
                 session.get(url, ssl=await present_context(tls) or True, allow_redirects=False),
             ) as response,
         ):
-            pieces = _paced(response.content.iter_any(), pause_seconds)
+            pieces = _paced(response.content.iter_any(), start, pause_seconds)
             if response.status != 200:
                 return PageAnswer(response.status, await _beginning(pieces))
             body = bytearray()
@@ -104,21 +105,22 @@ async def ask_page(
         await sockets.close()
 
 
-async def _within(seconds: float, result: Awaitable[_T]) -> _T:
+async def _until(due: float, result: Awaitable[_T]) -> _T:
     """The result, or TimeoutError: a head, or what is between two pieces, may have no end."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout_at(due):
         return await result
 
 
-async def _paced(pieces: AsyncIterator[bytes], pause_seconds: float) -> AsyncIterator[bytes]:
-    """The same pieces, as long as they come fast enough."""
+async def _paced(pieces: AsyncIterator[bytes], start: float, pause_seconds: float) -> AsyncIterator[bytes]:
+    """The same pieces, as long as they come fast enough since the start of the request."""
     loop = asyncio.get_running_loop()
-    start, received = loop.time(), 0
-    while (piece := await _within(pause_seconds, anext(pieces, None))) is not None:
+    due, received = start + pause_seconds, 0
+    while (piece := await _until(due, anext(pieces, None))) is not None:
         received += len(piece)
         if loop.time() - start > pause_seconds + received / LEAST_BYTES_A_SECOND:
             raise OSError(f"the answer comes too slowly: {received} bytes so far")
         yield piece
+        due = loop.time() + pause_seconds
 
 
 async def _limited(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:

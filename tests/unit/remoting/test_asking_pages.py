@@ -119,6 +119,37 @@ async def test_a_silence_ends_in_time(sent):
         is_over.set()
 
 
+@pytest.mark.parametrize("first", ["an interim answer", "the head"])
+async def test_one_time_limit_holds_until_the_body_begins(first: str, monkeypatch: pytest.MonkeyPatch):
+    """The limit counted anew after the head, and after each `100 Continue`."""
+    loop = asyncio.get_running_loop()
+    real, ahead = loop.time, 0.0
+    monkeypatch.setattr(loop, "time", lambda: real() + ahead)
+
+    async def pass_time() -> None:
+        nonlocal ahead
+        ahead += 0.75 * PATIENCE
+        for _ in range(100):  # the client sees what was sent, and that the time has passed
+            await asyncio.sleep(0)
+
+    async def answer(request):
+        response = web.StreamResponse()
+        await pass_time()
+        if first == "the head":
+            await response.prepare(request)
+        else:
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await pass_time()
+        with contextlib.suppress(ConnectionError):
+            await response.prepare(request)
+            await response.write(b"late")
+        return response
+
+    async with site(answer) as url:
+        with pytest.raises(OSError, match=r"^no answer in time$"):
+            await ask(f"{url}/metrics")
+
+
 async def test_half_an_answer_is_none():
     async def answer(request):
         response = web.StreamResponse(headers={"Content-Length": "100"})
