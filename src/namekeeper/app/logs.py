@@ -186,7 +186,7 @@ class Logs:
         return True
 
     def _say(self, text: str) -> None:
-        print(f"namekeeper: {text}", file=self._stderr, flush=True)
+        _say(text, self._stderr)
 
 
 class _ToQueue(logging.Handler):
@@ -221,11 +221,7 @@ def start_logs(
             files[name] = LogFile(Path(root), name, keep=keep, rotate_bytes=rotate_bytes)
     except OSError as error:
         _close_all(files)
-        print(
-            f"namekeeper: can't log to {root} ({problem_with(root, error)}): logging to stderr",
-            file=errors,
-            flush=True,
-        )
+        _say(f"can't log to {root} ({problem_with(root, error)}): logging to stderr", errors)
         return Logs(lambda _, data: _to_stream(errors, data), lambda: None, level, queue_limit, errors)
 
     def reopen() -> None:
@@ -266,6 +262,11 @@ def _one_line(text: str) -> str:
     """Make one line of a text, so that a peer's topic or key can't look like another log line."""
     text = printable(text)
     return text if len(text) <= _LINE_LIMIT else text[:_LINE_LIMIT] + "..."
+
+
+def _say(text: str, stderr: TextIO) -> None:
+    """Print a line, which may have a path that an operator gave."""
+    print(f"namekeeper: {printable(text)}", file=stderr, flush=True)
 
 
 def _close_all(files: Mapping[str, LogFile]) -> None:

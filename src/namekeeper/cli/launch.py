@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from namekeeper.common.printable import printable
 from namekeeper.config.load import parse_list
 from namekeeper.config.properties import as_utf8
 from namekeeper.config.settings import SPECS, NamesrvSettings
@@ -21,6 +22,7 @@ __all__ = [
     "FAILED",
     "JAVA_SWITCHES",
     "JAVA_VALUES",
+    "complain",
     "guarded",
     "launch",
     "load_startup",
@@ -90,7 +92,7 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
     notes = [text for text in (note, tls_note) if text]
     startup = structs.replace(startup, warnings=(*notes, *startup.warnings))
     for warning in (*startup.warnings, *_about_names(startup.runtime_config.settings)):
-        print(f"WARN {warning}", file=sys.stderr)
+        complain(f"WARN {warning}")
     return startup
 
 
@@ -146,7 +148,7 @@ def launch(startup: Startup) -> int:
     path_of(startup.settings, *written)
     _refuse_dangling_links(startup.settings)
     if startup.config_file:
-        say(f"load config properties file OK, {startup.config_file}")
+        say(f"load config properties file OK, {printable(startup.config_file)}")
     from namekeeper.app.run import run
 
     return run(startup)
@@ -163,7 +165,7 @@ def guarded(start: Callable[[], int]) -> int:
     try:
         return start()
     except ConfigError as error:
-        print(f"namekeeper: {error}", file=sys.stderr)
+        complain(f"namekeeper: {error}")
     except BrokenPipeError:
         pass  # the reader of the output has closed the pipe
     except Exception:  # noqa: BLE001 -- a bug: everything about it is of use, and Java's status too
@@ -176,6 +178,11 @@ def guarded(start: Callable[[], int]) -> int:
 def say(text: str) -> None:
     """Print a line at once; scripts wait for some of them."""
     print(text, flush=True)
+
+
+def complain(text: str) -> None:
+    """Print a line on stderr; it may repeat arguments, and characters that act on a terminal are escaped."""
+    print(printable(text), file=sys.stderr)
 
 
 def _home() -> str | None:

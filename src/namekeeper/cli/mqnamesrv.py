@@ -9,6 +9,7 @@ from namekeeper.cli.launch import (
     BAD_OPTION,
     JAVA_SWITCHES,
     JAVA_VALUES,
+    complain,
     guarded,
     launch,
     load_startup,
@@ -40,7 +41,7 @@ def _main(arguments: Sequence[str]) -> int:
     try:
         found, _ = read_options(arguments, JAVA_VALUES, JAVA_SWITCHES)
     except BadOptionError as error:
-        print(error, file=sys.stderr)
+        complain(str(error))
         say(_USAGE)
         return BAD_OPTION
     options = dict(reversed(found))  # commons-cli: of an option that is given twice the first value counts

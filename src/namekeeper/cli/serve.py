@@ -1,12 +1,12 @@
 """`namekeeper serve`: the same server as `mqnamesrv`, with every property as a flag."""
 
-import sys
 from collections.abc import Iterator, Sequence
 
 from namekeeper.cli.launch import (
     BAD_OPTION,
     JAVA_SWITCHES,
     JAVA_VALUES,
+    complain,
     guarded,
     launch,
     load_startup,
@@ -56,7 +56,7 @@ def _main(arguments: Sequence[str]) -> int:
     try:
         options = parse_options(arguments, _VALUES, _SWITCHES, ours=_OURS)
     except BadOptionError as error:
-        print(f"namekeeper: {error}; see namekeeper serve --help", file=sys.stderr)
+        complain(f"namekeeper: {error}; see namekeeper serve --help")
         return BAD_OPTION
     if "help" in options:
         say("\n".join((_USAGE, *_help())))

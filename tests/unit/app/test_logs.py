@@ -189,11 +189,12 @@ def test_when_the_disk_is_free_again_the_log_no_longer_fails(monkeypatch):
 def test_where_the_folder_can_not_be_written_the_log_goes_to_stderr(tmp_path):
     (tmp_path / "logs").write_text("a file in the way")
     stderr = io.StringIO()
-    logs = start_logs(str(tmp_path / "logs" / "rocketmqlogs"), stderr=stderr)
+    logs = start_logs(str(tmp_path / "logs" / "\x1b[31m"), stderr=stderr)
     MAIN.info("still here")
     logs.stop()
     first, second = stderr.getvalue().splitlines()
     assert first.startswith("namekeeper: can't log to ")
+    assert first.isprintable()
     assert second.endswith("INFO main - still here")
 
 

@@ -52,3 +52,20 @@ def test_a_bad_option_is_status_1_and_a_bad_value_255(capsys):
         "namekeeper: Unrecognized option: --listen-por (did you mean --listen-port?); see namekeeper serve --help",
         "namekeeper: listenPort=x: not a number",
     ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--listen-port", "\x1b[31m"],
+        ["--no-such-\x1b[31m"],
+        ["--config-file", "/no/\x1b[31m\nfile"],
+        ["--address-server-list", "h:1;;\x9b31m", "-p"],
+    ],
+)
+def test_what_is_printed_on_stderr_cannot_act_on_a_terminal(words, capsys):
+    serve.main(words)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert "31m" in lines[0]
+    assert lines[0].isprintable()
