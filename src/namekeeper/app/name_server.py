@@ -208,7 +208,8 @@ class NameServer:
         await self.server.start()
         ownership = become_kv_owner(self._kv_file, self.state, self.effects, files=self._files)
         services = (self._journaling.run(self.port), self.housekeeping.run(), ownership)
-        self._tasks += map(asyncio.create_task, (*services, return_memory_in_quiet_times()))
+        background = (self._saver.keep_trying(), return_memory_in_quiet_times())
+        self._tasks += map(asyncio.create_task, (*services, *background))
         if self.access is not None:
             self._tasks.append(asyncio.create_task(self.access.files.watch(self._access_changed)))
         if self.state.settings.http_port >= 0:

@@ -401,6 +401,22 @@ def test_a_kv_file_that_can_not_be_read_is_refused_by_name(tmp_path):
         NameServer(startup(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "body", "text"),
+    [("kv.json", 100, b"", b"broker-a:4"), ("namesrv.properties", 318, b"logLevel=WARN", b"logLevel=WARN")],
+)
+async def test_what_the_disk_refused_is_written_when_it_can_be(tmp_path, monkeypatch, name, code, body, text):
+    monkeypatch.setattr("namekeeper.app.saver.RETRY_SECONDS", 0.001)
+    file = tmp_path / name
+    async with name_server(tmp_path, allow_config_update="true") as server, asking(server) as ask:
+        file.mkdir()
+        answer = await ask(code, body, **KV)
+        assert (answer.code, answer.remark[:34]) == (1, "the change is in effect but not on")
+        file.rmdir()
+        await eventually(lambda: not server.operators.health().degraded)
+        assert text in file.read_bytes()
+
+
 def test_an_empty_kv_file_is_an_empty_configuration(tmp_path):
     (tmp_path / "kv.json").touch()
     assert not list(NameServer(startup(tmp_path)).state.kv_config.entries())

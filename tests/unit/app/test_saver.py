@@ -93,6 +93,55 @@ async def test_everybody_hears_of_a_failure_and_the_next_success_is_one(written)
     assert written.path.read_bytes() == b"abc"
 
 
+async def test_what_the_disk_refused_is_written_when_there_is_room_again(written, monkeypatch, caplog):
+    """After room was made, the file stayed as it was until somebody made another change."""
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0)
+    written.path.mkdir(parents=True)
+    written.save("a")
+    await written.executor.run()
+    saver = Saver({Save.KV_CONFIG: written.file})
+    trying = asyncio.create_task(saver.keep_trying())
+    for _ in range(3):
+        await eventually(lambda: written.executor.tasks)
+        await written.executor.run()
+    assert saver.has_failed
+    written.path.rmdir()
+    with caplog.at_level("INFO"):
+        while saver.has_failed:
+            await eventually(lambda: written.executor.tasks or not saver.has_failed)
+            await written.executor.run()
+    assert written.path.read_bytes() == b"a"
+    assert len(written.received) == 1
+    assert caplog.text.count("in memory only") == 1
+    assert "is written again: it has every change" in caplog.text
+    await turns()
+    assert not written.executor.tasks
+    trying.cancel()
+
+
+async def test_a_stop_tries_once_more_what_the_disk_refused(written):
+    written.path.mkdir(parents=True)
+    written.save("a")
+    await written.executor.run()
+    written.path.rmdir()
+    finishing = asyncio.create_task(Saver({Save.KV_CONFIG: written.file}).finish())
+    await turns()
+    await written.executor.run()
+    await finishing
+    assert written.path.read_bytes() == b"a"
+
+
+async def test_a_stop_ends_though_the_disk_refuses_still(written):
+    written.path.mkdir(parents=True)
+    written.save("a")
+    await written.executor.run()
+    finishing = asyncio.create_task(written.file.finish())
+    await turns()
+    await written.executor.run()
+    await finishing
+    assert written.file.has_failed
+
+
 async def test_what_is_no_error_of_the_disk_is_told_too(written, monkeypatch, caplog):
     def fail(*_):
         raise ValueError("a bug")

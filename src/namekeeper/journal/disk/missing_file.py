@@ -3,7 +3,6 @@
 It is not synced: if a crash of the machine takes the newest version, the journal still has the changes.
 """
 
-import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +18,14 @@ __all__ = ["MISSING_FILE", "load_missing", "save_missing"]
 MISSING_FILE = ".missing"
 
 
-def save_missing(folder: str, rows: Callable[[], MissingRows], *, system: Os = os) -> None:
-    """Write the file; an error is ignored, because only a restart reads it."""
+def save_missing(folder: str, rows: Callable[[], MissingRows], *, system: Os = os) -> bool:
+    """Write the file; return whether the disk took it: only a restart reads it, so an error may wait."""
     path = str(Path(folder) / MISSING_FILE)
-    with contextlib.suppress(OSError):
+    try:
         replace_own_file(path, msgspec.json.encode(rows()), is_synced=False, system=system)
+    except OSError:
+        return False
+    return True
 
 
 def load_missing(folder: str, *, system: Os = os) -> MissingRows:

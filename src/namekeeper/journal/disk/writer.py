@@ -88,6 +88,8 @@ class Writer:
 
     is_settled = False
     """Whether everything is on disk for good. Only sealing is left, which the next start does as well."""
+    _refused_missing: Callable[[], MissingRows] | None = None
+    """The newest missing brokers that the disk refused, to be written by the next check."""
 
     def __init__(
         self,
@@ -133,8 +135,8 @@ class Writer:
         self._is_full = False
         """Whether entries are lost because the folder is too large."""
         self._heard: HeardTimes | None = None
-        self._missing: Callable[[], MissingRows] | None = None
         """Times that are not written yet."""
+        self._missing: Callable[[], MissingRows] | None = None
         self._full_from = 0
         """Least number of bytes written before that happens: a checkpoint must have a chance."""
 
@@ -397,9 +399,11 @@ class Writer:
 
     def _save_beside(self, folder: _OpenFolder) -> None:
         """Write the files beside the records, if there is something new for them."""
-        missing, self._missing = self._missing, None
+        newer, self._missing = self._missing, None
+        missing = newer or self._refused_missing
         if missing is not None:
-            save_missing(folder.held.path, missing, system=self._system)
+            is_saved = save_missing(folder.held.path, missing, system=self._system)
+            self._refused_missing = None if is_saved else missing
         heard, self._heard = self._heard, None
         if heard is not None and self.opened is not None:
             save_heard(folder.held.path, structs.replace(heard, boot=self.opened.boot), system=self._system)

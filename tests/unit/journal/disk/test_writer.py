@@ -10,10 +10,12 @@ from namekeeper.errors import JournalError
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import SegmentsDeleted
 from namekeeper.journal.disk.folder import SEAL_REQUEST
-from namekeeper.journal.disk.writer import MANY_SEGMENTS, OPEN_AGAIN_MS, RETRY_MS, Writer
+from namekeeper.journal.disk.missing_file import load_missing
+from namekeeper.journal.disk.writer import CHECK_MS, MANY_SEGMENTS, OPEN_AGAIN_MS, RETRY_MS, Writer
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused
 from namekeeper.journal.reading.reader import find_segments
 from namekeeper.journal.settings import Limits, SegmentSettings, WriterSettings
+from namekeeper.route.missing import MissingBroker, MissingRows
 from tests.unit.journal.disk_parts import FOLDER, Feeder, files_in, model_disk, no_lock, records_in, writer_on
 
 
@@ -171,6 +173,21 @@ def test_on_a_full_disk_nothing_is_lost_that_fits_into_the_queue(disk, feeder, c
     writer.close(feeder.now)
     assert seqs(disk) == [1, 2, 3, 4, 5, 6]
     assert [record.levelname for record in caplog.records].count("ERROR") == 1
+
+
+def test_missing_brokers_that_a_full_disk_refused_are_written_when_there_is_room_again(disk, feeder):
+    """The restart found those of before, until the next broker went."""
+    writer = writer_on(disk, feeder.backlog)
+    feeder.begin()
+    settle(writer, feeder)
+    rows = MissingRows([MissingBroker("c", "10.0.0.1:10911", "broker-a", 0, 7, 1_000)], {})
+    disk.room = 0
+    writer.note_missing(lambda: rows)
+    writer.step(feeder.advance(CHECK_MS))
+    disk.room = None
+    assert load_missing(FOLDER, system=disk) != rows
+    writer.step(feeder.advance(CHECK_MS))
+    assert load_missing(FOLDER, system=disk) == rows
 
 
 def test_what_is_left_when_the_server_stops_and_the_disk_is_still_full_is_counted(disk, feeder):
