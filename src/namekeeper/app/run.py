@@ -6,7 +6,6 @@ import faulthandler
 import logging
 import sys
 from collections.abc import Callable
-from functools import partial
 
 from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.memory import return_freed_memory
@@ -14,6 +13,7 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.process import loop_factory, prepare_process, spare_the_collector
 from namekeeper.app.stop_signals import stopping_by_signals
+from namekeeper.config.runtime import read_lines
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
 from namekeeper.files import SMALL_FILE_BYTES, problem_with, read_if_exists
@@ -93,6 +93,13 @@ def _pid_file(log_root: str) -> PidFile | None:
         return None
 
 
+def _lines_of(path: str) -> dict[str, str]:
+    data = read_if_exists(path, limit=SMALL_FILE_BYTES)
+    if not data:
+        raise ConfigError(f"{path} is missing or empty")
+    return read_lines(data, source=path)
+
+
 class Reloading:
     """Reads log files by their names and the properties file again when `start` is called.
 
@@ -140,10 +147,8 @@ class Reloading:
         path = self._startup.config_file
         if path is None:
             return
-        data = await asyncio.to_thread(partial(read_if_exists, path, limit=SMALL_FILE_BYTES))
-        if not data:
-            raise ConfigError(f"{path} is missing or empty")
-        change, waiting = reread_config(self._state, data, source=path, given=self._startup.given)
+        found = await asyncio.to_thread(_lines_of, path)
+        change, waiting = reread_config(self._state, found, source=path, given=self._startup.given)
         if waiting:
             names = ", ".join(waiting)
             log.warning("SIGHUP: %s: these changes have no effect before the next start: %s", path, names)

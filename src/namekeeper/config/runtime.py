@@ -10,7 +10,7 @@ from namekeeper.config.property import format_value
 from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
 from namekeeper.errors import ConfigError, RequestError
 
-__all__ = ["RuntimeConfig", "is_secret"]
+__all__ = ["RuntimeConfig", "is_secret", "read_lines"]
 
 _SYSTEM_ERROR = 1
 _NO_PERMISSION = 16
@@ -92,13 +92,13 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
         return self._changed_to(settings, unknown)
 
     def reread(
-        self, data: bytes, *, source: str, given: frozenset[str]
+        self, found: Mapping[str, str], *, source: str, given: frozenset[str]
     ) -> tuple["RuntimeConfig", Mapping[str, str], Sequence[str]]:
         """Apply the lines of the properties file that differ from what was read or written before.
 
         Args:
-            data: Content of the file.
-            source: Its path, for messages.
+            found: The lines, see `read_lines`.
+            source: Path of the file, for messages.
             given: Properties that a flag or the environment overrides.
 
         Returns:
@@ -108,10 +108,6 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: A value that can't be used; the message says what is allowed.
         """
-        text, _ = without_byte_order_mark(data, source=source)
-        found = {
-            ALIASES.get(name, name): value for name, value in parse_properties(text, source=source).items()
-        }
         names = {*found, *self.stored} & (SPECS.keys() - given)
         differing = sorted(name for name in names if found.get(name) != self.stored.get(name))
         live = [name for name in differing if SPECS[name].facts.live]
@@ -123,7 +119,7 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
         unknown = {name: value for name, value in found.items() if name not in SPECS}
         updated, changed = self._changed_to(settings, unknown)
         return (
-            structs.replace(updated, stored=found),
+            structs.replace(updated, stored=dict(found)),
             changed,
             [name for name in differing if name not in live],
         )
@@ -148,6 +144,19 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
             settings=settings, unknown=unknown, stored={**self.stored, **changed}, black_list=self.black_list
         )
         return updated, changed
+
+
+def read_lines(data: bytes, *, source: str) -> dict[str, str]:
+    """Read the content of a properties file for `reread`: up to a second, so not on the event loop.
+
+    Returns:
+        Property -> its text, by the names of today.
+
+    Raises:
+        ConfigError: Content that can't be used; the message names `source`.
+    """
+    text, _ = without_byte_order_mark(data, source=source)
+    return {ALIASES.get(name, name): value for name, value in parse_properties(text, source=source).items()}
 
 
 def _parsed(body: bytes) -> dict[str, str]:

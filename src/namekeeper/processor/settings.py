@@ -1,6 +1,6 @@
 """Requests about the running configuration: read and change (protocol.md 2.13, 2.14, 5.5)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from namekeeper.model.now import Now
 from namekeeper.processor.handlers import handles
@@ -34,13 +34,13 @@ def update_namesrv_config(
 
 
 def reread_config(
-    state: NameServerState, data: bytes, *, source: str, given: frozenset[str]
+    state: NameServerState, found: Mapping[str, str], *, source: str, given: frozenset[str]
 ) -> tuple[Change, Sequence[str]]:
     """Apply the changed lines of a properties file, as far as that is possible while running.
 
     Args:
         state: gets the changed settings.
-        data: content of the file.
+        found: the lines of the file, see `read_lines`.
         source: its path, for messages.
         given: properties that a flag or the environment overrides.
 
@@ -50,7 +50,7 @@ def reread_config(
     Raises:
         ConfigError: the file can't be used; nothing has changed.
     """
-    config, changed, waiting = state.config.reread(data, source=source, given=given)
+    config, changed, waiting = state.config.reread(found, source=source, given=given)
     if config != state.config:
         state.reconfigure(config)
     return Change(Cause.UPDATE_CONFIG, None, (ConfigChanged(changed),) if changed else ()), waiting

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import threading
 from pathlib import Path
 
 import pytest
 
 from namekeeper.app.logs import start_logs
 from namekeeper.app.run import Reloading
+from namekeeper.config import properties
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.state import NameServerState
@@ -96,3 +98,19 @@ async def test_a_file_that_can_not_be_used_changes_nothing_and_is_named(running,
     assert (running.state.settings.log_level, running.changes) == ("INFO", [])
     await eventually_in(running.log, "SIGHUP: the properties stay as they were: ")
     assert str(running.file) in running.log.read_text()
+
+
+async def test_a_properties_file_is_read_beside_the_loop(running, monkeypatch):
+    """Escapes of 3.6 MB kept a lookup waiting for half a second."""
+    here, readers = threading.get_ident(), []
+    unescape = properties._unescape
+
+    def unescape_and_note(text: str) -> str:
+        readers.append(threading.get_ident())
+        return unescape(text)
+
+    monkeypatch.setattr(properties, "_unescape", unescape_and_note)
+    await running.reload("logLevel=\\u0057ARN\n")
+    assert running.state.settings.log_level == "WARN"
+    assert readers
+    assert here not in readers
