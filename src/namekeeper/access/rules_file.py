@@ -6,6 +6,7 @@ An error is one line that names the place and what to write there. No message re
 import re
 import tomllib
 from collections.abc import Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +22,10 @@ from namekeeper.common.networks import IpNetwork, parse_network
 from namekeeper.errors import ConfigError
 from namekeeper.messages.catalogue import NameKind, RequestClass
 
-__all__ = ["NO_KEYS", "RULES_LIMIT", "AccessFile", "parse_access_file", "parse_keys_file", "parse_toml"]
+__all__ = [
+    "NO_KEYS", "RULES_LIMIT", "TABLES_LIMIT", "AccessFile", "parse_access_file", "parse_keys_file",
+    "parse_toml",
+]  # fmt: skip
 
 RULES_LIMIT = 1_000
 """Most rules in a file: each new connection is compared with every rule, and each rule is a series of a
@@ -35,6 +39,17 @@ _KEY_PARTS = 50
 The time of `tomllib` grows with the square of their number: a key of a megabyte would take hours."""
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_KEY_PARTS}}}")
+TABLES_LIMIT = 200_000
+"""Most tables with a head, and dots between names, of one file. While `tomllib` reads, each of these names
+takes up to 900 bytes, hundreds of times its own size. Our files have one table for each cluster, rule or
+receiver."""
+_TABLE = re.compile(
+    r"""
+    "[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*    # texts and remarks, perhaps without an end: skipped
+    |(\.|^[ \t]*\[)                                        # a dot, or the start of a head
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 _LINE = re.compile(r"\(at line ([0-9]+),")
 """The place of an error in a message of `tomllib`."""
 _TOP = ("mode", "keys", "rule")
@@ -87,11 +102,24 @@ def parse_toml(text: str, *, source: str) -> dict[str, Any]:
     if (found := _LONG_KEY.search(plain)) is not None:
         line = plain.count("\n", 0, found.start()) + 1
         raise ConfigError(f"{source}: line {line} joins more than {_KEY_PARTS} names by dots: split it")
+    _refuse_many_tables(plain, source)
     try:
         return tomllib.loads(plain)
     except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         advice = _advice(plain, str(error))
         raise ConfigError(f"{source} is not TOML: {error}{'; ' if advice else ''}{advice}") from None
+
+
+def _refuse_many_tables(text: str, source: str) -> None:
+    if text.count(".") + text.count("[") <= TABLES_LIMIT:
+        return
+    heads = (found for found in _TABLE.finditer(text) if found[1])
+    excess = next(islice(heads, TABLES_LIMIT, None), None)
+    if excess is not None:
+        line = text.count("\n", 0, excess.start()) + 1
+        raise ConfigError(
+            f"{source}: more than {TABLES_LIMIT:,} tables and dots between names, up to line {line}"
+        )
 
 
 def _advice(text: str, problem: str) -> str:
