@@ -10,11 +10,18 @@ from namekeeper.wire.command import ZONE_MODE, RemotingCommand
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
 from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 
-__all__ = ["PART_BYTES", "SHORT_HEADER_BYTES", "Item", "RequestReader", "is_lookup"]
+__all__ = [
+    "ANSWER_BYTES_PER_TURN", "PART_BYTES", "SHORT_HEADER_BYTES", "Item", "RequestReader", "is_lookup",
+]  # fmt: skip
 
 Item = RemotingCommand | bytes | Frame
-"""A request, the answer to a cached request, or an undecoded frame. The header of such a frame is long, or
-perhaps only the slow header reader can read it. The connection decodes the frame when there is time."""
+"""A request, the answer to a cached request, or an undecoded frame. The header of such a frame is long,
+perhaps only the slow header reader can read it, or it comes after as many answers as one turn writes. The
+connection decodes the frame when there is time."""
+
+ANSWER_BYTES_PER_TURN = 256 * 1024
+"""Bytes of answers after which a turn ends: large ones must not pile up for a peer that reads nothing.
+Nor may they before they are written, so requests behind as many bytes of answers stay undecoded."""
 
 MAX_BODY_LEFT_BYTES = 64 * 1024
 """A frame with a larger body is always decoded at once: one read contains few of them."""
@@ -89,33 +96,40 @@ class RequestReader:
         else:
             self._find = cache.find
 
-    def feed(self, data: bytes) -> list[Item]:
+    def feed(self, data: bytes, left: int = ANSWER_BYTES_PER_TURN) -> list[Item]:
         """Take the next bytes of the stream; return an item for each complete frame.
 
         The first frame that can't be decoded ends the stream, see `frames.failure`.
+
+        Args:
+            data: the bytes.
+            left: bytes of cached answers; the frames behind them stay undecoded.
         """
         items: list[Item] = []
         find = self._find
         if find is None or self.frames.buffered:
-            return self._read(data, items)
+            return self._read(data, items, left)
         # The usual case, kept short: complete frames with a short JSON header and without a body.
         start, size, short = 0, len(data), self._short_length
-        while start + _PREFIX_BYTES < size:
+        while start + _PREFIX_BYTES < size and left >= 0:
             length, word = _PREFIX(data, start)
             end = start + 4 + length
             if word != length - 4 or end > size or length > short:
                 break
             header = data[start + _PREFIX_BYTES : end]
-            item: Item | None = find(header)
-            if item is None:
+            answer = find(header)
+            if answer is not None:
+                left -= len(answer)
+                items.append(answer)
+            else:
                 try:
-                    item = request = decode_strictly(header)
+                    request = decode_strictly(header)
                 except STRICT_ERRORS:
                     break
                 request.header = self._scope + header
-            items.append(item)
+                items.append(request)
             start = end
-        return items if start == size else self._read(data[start:], items)
+        return items if start == size else self._read(data[start:], items, left)
 
     def feed_part(self, data: bytes, enough: int) -> tuple[list[Item], bytes]:
         """Take only as many of the next bytes as give `enough` items; return the items and the other bytes.
@@ -128,18 +142,34 @@ class RequestReader:
             enough: number of items that the server can process soon.
         """
         items: list[Item] = []
-        start = 0
+        start, left = 0, ANSWER_BYTES_PER_TURN
         while start < len(data) and len(items) < enough:
             end = start + max(PART_BYTES, self.frames.announced - self.frames.buffered)
-            items += self.feed(data[start:end])
+            part = self.feed(data[start:end], left)
+            left -= sum(len(item) for item in part if isinstance(item, bytes))
+            items += part
             start = end
         return items, data[start:]
 
-    def _read(self, data: bytes, items: list[Item]) -> list[Item]:
+    def answer(self, frame: Frame) -> bytes | None:
+        """The cached answer to a frame that `feed` left undecoded, if there is one."""
+        form, header, body = frame
+        is_short = not form and not body and len(header) <= SHORT_HEADER_BYTES
+        return self._find(header) if is_short and self._find is not None else None
+
+    def take(self, frame: Frame) -> RemotingCommand | bytes:
+        """The request of such a frame, or its cached answer. Raises ProtocolError if it is broken."""
+        item = self._item(frame)
+        return item if isinstance(item, (RemotingCommand, bytes)) else decode_frame(item)
+
+    def _read(self, data: bytes, items: list[Item], left: int) -> list[Item]:
         """Append the items that any bytes complete; return all items."""
         try:
             for frame in self.frames.feed(data):
-                items.append(self._item(frame))  # noqa: PERF401 - keeps frames before a broken one
+                item = frame if left < 0 and not frame[2] else self._item(frame)
+                if isinstance(item, bytes):
+                    left -= len(item)
+                items.append(item)
         except ProtocolError as failure:
             self.frames.failure = str(failure)
             self._find = None

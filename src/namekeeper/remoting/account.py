@@ -156,7 +156,7 @@ class Account:
             self._arriving = None
             self._stop_timer()
 
-    def replace(self, frame: Item, request: RemotingCommand) -> None:
+    def replace(self, frame: Item, request: Item) -> None:
         """Note that a complete frame was decoded: the request takes over its claim."""
         if id(frame) in self._claims:
             self._claims[id(request)] = self._claims.pop(id(frame))
@@ -212,9 +212,9 @@ class Account:
 
     def _size_of(self, item: Item) -> int:
         if isinstance(item, bytes):
-            return QUEUED_BYTES
+            return max(QUEUED_BYTES, len(item))
         if not isinstance(item, RemotingCommand):
-            return len(item[1]) + len(item[2])
+            return max(QUEUED_BYTES, len(item[1]) + len(item[2]))
         fields = item.ext_fields or {}
         # A field of two letters takes 120 bytes, so their length is no measure.
         size = QUEUED_BYTES + sum(map(getsizeof, (fields, *fields, *fields.values())))

@@ -12,11 +12,11 @@ Rules that every path below keeps:
 
 import asyncio
 import logging
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import cast
 
 from namekeeper.errors import ProtocolError
-from namekeeper.lookup_cache.reader import Item, RequestReader, is_lookup
+from namekeeper.lookup_cache.reader import ANSWER_BYTES_PER_TURN, Item, RequestReader, is_lookup
 from namekeeper.remoting.account import Account
 from namekeeper.remoting.address import sharing_host
 from namekeeper.remoting.connection_context import ConnectionContext
@@ -35,7 +35,7 @@ from namekeeper.remoting.endings import closed_by
 from namekeeper.remoting.scheduler import Peer
 from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel, ClosedBy
-from namekeeper.wire.codec import decode_frame, encode_response
+from namekeeper.wire.codec import encode_response
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
 from namekeeper.wire.frames import HTTP_SPOKEN, Frame
@@ -48,8 +48,6 @@ SHORT_READ_BYTES = 1024
 """A longer read waits undecoded while lookups take more than their time: it may have 80 requests."""
 REQUESTS_PER_TURN = 256
 """Waiting lookups that are answered before other connections have their turn: about 2 ms."""
-ANSWER_BYTES_PER_TURN = 256 * 1024
-"""Bytes of answers after which a turn ends: large ones must not pile up for a peer that reads nothing."""
 FLUSH_SECONDS = 2.0
 """Time in which a closed connection may send its remaining output."""
 
@@ -59,7 +57,7 @@ class ServerConnection(asyncio.Protocol):
 
     __slots__ = (
         "__weakref__", "_account", "_context", "_flush_timer", "_frames", "_is_json", "_loop",
-        "_queue", "_read_part", "_serving", "_state", "_transport", "_unread", "bytes_in", "bytes_out",
+        "_queue", "_serving", "_state", "_transport", "_unread", "bytes_in", "bytes_out",
         "channel", "read", "reader", "seen_by_sweep",
     )  # fmt: skip
 
@@ -72,7 +70,7 @@ class ServerConnection(asyncio.Protocol):
         """State at the last idle sweep: bytes in both directions, and number of sweeps without traffic."""
         self._context = context
         self.reader = reader = RequestReader(context.limits.max_frame_bytes, context.answering.first_cache)
-        self.read, self._read_part = reader.feed, reader.feed_part
+        self.read: Callable[[bytes], list[Item]] = reader.feed
         self._frames = reader.frames
         self._is_json = context.answering.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
@@ -273,12 +271,13 @@ class ServerConnection(asyncio.Protocol):
         answers: list[bytes] = []
         size = 0
         for request in requests:
-            if isinstance(request, bytes):
-                answer = request
-            elif not isinstance(request, RemotingCommand) or self._must_wait(
-                request, is_due=is_due and not answers
-            ):
-                break  # an undecoded frame is decoded when it becomes the first
+            if not isinstance(request, RemotingCommand):
+                found = request if isinstance(request, bytes) else self.reader.answer(request)
+                if found is None:
+                    break  # it is decoded when it becomes the first
+                answer = found
+            elif self._must_wait(request, is_due=is_due and not answers):
+                break
             elif is_json and not request.flag and is_lookup(request):
                 self._serving = request
                 try:
@@ -368,7 +367,7 @@ class ServerConnection(asyncio.Protocol):
         self._settle()
 
     def _read_on(self) -> None:
-        requests, rest = self._read_part(b"".join(self._unread), REQUESTS_PER_TURN)
+        requests, rest = self.reader.feed_part(b"".join(self._unread), REQUESTS_PER_TURN)
         self._unread[:] = (rest,) if rest else ()
         if requests:  # a frame that was arriving is the first of them
             self._account.complete(requests[0])
@@ -391,7 +390,7 @@ class ServerConnection(asyncio.Protocol):
     def _decode_first(self, frame: Frame) -> None:
         """Decode the first frame, which the reader left undecoded; if it is broken, drop the rest."""
         try:
-            self._queue[0] = request = decode_frame(frame)
+            self._queue[0] = request = self.reader.take(frame)
             self._account.replace(frame, request)
         except ProtocolError as failure:
             self._frames.failure = str(failure)

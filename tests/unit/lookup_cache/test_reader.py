@@ -3,7 +3,12 @@
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
-from namekeeper.lookup_cache.reader import PART_BYTES, SHORT_HEADER_BYTES, RequestReader
+from namekeeper.lookup_cache.reader import (
+    ANSWER_BYTES_PER_TURN,
+    PART_BYTES,
+    SHORT_HEADER_BYTES,
+    RequestReader,
+)
 from namekeeper.wire.codec import encode_command, encode_response
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -45,6 +50,27 @@ def test_a_part_has_enough_items_and_the_rest_stays_bytes(cache):
     assert 3 <= len(items) <= PART_BYTES // len(one)
     assert set(items) == {ANSWER}
     assert len(rest) == 1_000 * len(one) - PART_BYTES
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "in parts"])
+def test_no_more_answers_are_made_than_one_turn_writes(is_whole):
+    """1,500 connections with 300 lookups of a long route held 600 MiB of answers that nobody had written."""
+    cache, one = LookupCache(10_000_000), encode_command(look_up())
+    reader = RequestReader(cache=cache)
+    route = b"x" * (ANSWER_BYTES_PER_TURN // 4)
+    cache.learn(one[8:], 7, topic="T", body=route, revision=cache.revision)
+    pipeline = one * (2 * PART_BYTES // len(one))
+    items, rest = (reader.feed(pipeline), b"") if is_whole else reader.feed_part(pipeline, 256)
+    assert [type(item) for item in items] == [bytes] * 4 + [tuple] * (len(items) - 4)
+    assert len(items) == (len(pipeline) - len(rest)) // len(one)
+    left = items[-1]
+    assert isinstance(left, tuple)
+    assert reader.answer(left) == reader.take(left) == items[0]
+    cache.forget("T")
+    assert reader.answer(left) is None
+    asked = reader.take(left)
+    assert isinstance(asked, RemotingCommand)
+    assert (asked.ext_fields, asked.header) == ({"topic": "T"}, one[8:])
 
 
 def test_in_parts_a_stream_is_the_same(cache):

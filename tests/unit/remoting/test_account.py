@@ -200,7 +200,9 @@ class TestLargeFrames:
         assert not account.admits(peer, waiting)
         assert account.bytes_of([granted]) == QUEUED_BYTES + FIELDS_BYTES
         assert account.bytes_of([waiting]) == QUEUED_BYTES + SIZE + FIELDS_BYTES
-        assert account.bytes_of([b"answer", (0, b"head", b"body")]) == QUEUED_BYTES + 8
+        assert account.bytes_of([b"answer", (0, b"head", b"body")]) == 2 * QUEUED_BYTES
+        long = b"x" * (QUEUED_BYTES + 1)
+        assert account.bytes_of([long, (0, b"head", long)]) == 2 * QUEUED_BYTES + 6
 
     async def test_a_frame_that_was_not_admitted_is_not_watched(self, peer: Peer) -> None:
         budget = BodyBudget(SIZE)

@@ -869,6 +869,23 @@ class TestTimeOfMisses:
         one.deliver_frames([encode_command(known)] * 2, at_once=at_once)
         assert [answer.body for answer in one.answers] == [b"route"] * 2
 
+    async def test_long_cached_answers_are_made_when_they_are_written(self):
+        """In the order of their requests, however many there are."""
+        cache = LookupCache(1 << 20)
+        known = encode_command(request(105, {"topic": "Known"}, opaque=7))
+        route = b"x" * (module.ANSWER_BYTES_PER_TURN // 4)
+        cache.learn(known[8:], 7, topic="Known", body=route, revision=cache.revision)
+        joined = Joined(lookup_cache=cache)
+        joined.transport.peer_reads = False
+        joined.deliver(known * 60 + frame(8))
+        queue = joined.connection._queue
+        assert not any(isinstance(item, bytes) for item in queue)
+        joined.transport.read_everything()
+        joined.transport.peer_reads = True
+        await eventually(lambda: joined.answered[-1:] == [8])
+        assert joined.answered == [7] * 60 + [8]
+        assert {len(answer.body) for answer in joined.answers[:-1]} == {len(route)}
+
     async def test_what_an_iteration_has_no_time_for_is_not_even_decoded(self):
         """Of 1,000 connections with 70 lookups each, the decoding alone took half a second."""
         scheduler, handler = self.slow()
