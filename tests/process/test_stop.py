@@ -205,9 +205,11 @@ DISK_HANGS = """
 import sys, threading
 import namekeeper.app.name_server as module
 from namekeeper.cli.serve import main
+from namekeeper.journal import journal
 from namekeeper.journal.disk.writer import Writer
 
-module.STOP_SECONDS = module.JOURNAL_SECONDS = 0.1
+module.STOP_SECONDS = module.JOURNAL_SECONDS = module.BUSY_SECONDS = 0.3
+journal.HANG_S = 0.05
 Writer.close = lambda *_: threading.Event().wait()
 sys.exit(main(sys.argv[1:]))
 """

@@ -230,13 +230,23 @@ class Journaling:
             return
         await journal.keep_ticking()
 
-    async def stop(self, seconds: float = STOP_SECONDS) -> bool:
-        """Record the stop, and wait until everything is on disk, at most this long; return whether it is."""
+    def hurry(self) -> None:
+        """Have records written as fast as the disk takes them: the server stops."""
+        if self._journal is not None:
+            self._journal.hurry()
+
+    async def stop(self, seconds: float = STOP_SECONDS, *, at_most: float = 0.0) -> bool:
+        """Record the stop, and wait until everything is on disk; return whether it is.
+
+        Args:
+            seconds: the longest wait.
+            at_most: the longest wait while the writer makes progress, if that is more.
+        """
         journal = None if self._beginning is None else self._journal or self._start()
         if journal is None:  # nothing is recorded, which was logged before
             return True
         journal.end()
-        return await asyncio.to_thread(journal.join, seconds)
+        return await asyncio.to_thread(journal.join, seconds, at_most=at_most)
 
     def _start(self) -> "Journal | None":
         """Start the journal; if that fails nothing is recorded, and `trouble` reports it."""

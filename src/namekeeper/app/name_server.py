@@ -74,6 +74,8 @@ STOP_SECONDS = 7.0
 """Time of a complete stop, after clients got GO_AWAY; the journal gets the rest of it."""
 JOURNAL_SECONDS = 2.0
 """The journal gets at least this much."""
+BUSY_SECONDS = 2.0
+"""Time beyond that of a complete stop, as long as the journal's writer makes progress."""
 STUCK_SECONDS = 15.0
 """A longer stop counts as hanging: the process ends, and stderr gets the stack of each thread."""
 
@@ -94,7 +96,7 @@ class NameServer:
         ConfigError: KV file, certificates or, on entering, the address can't be used; it names the remedy.
     """
 
-    is_recorded = True  # until a stop finds that the journal's disk hangs
+    is_recorded = True  # until a stop ends before the journal is on disk
     _loop: asyncio.AbstractEventLoop
     """Set when the server is entered."""
 
@@ -234,6 +236,7 @@ class NameServer:
         await self.server.drain(FINISH_SECONDS)
         # From here on the server itself closes the connections, so closing one removes no broker.
         self._is_stopping = True
+        self._journaling.hurry()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._close_edges()
@@ -244,7 +247,9 @@ class NameServer:
             )  # fmt: skip
         # Recorded changes and stored files are on disk before the process ends.
         left = STOP_SECONDS - (self._loop.time() - begin)
-        self.is_recorded = await self._journaling.stop(max(JOURNAL_SECONDS, left))
+        self.is_recorded = await self._journaling.stop(
+            max(JOURNAL_SECONDS, left), at_most=left + BUSY_SECONDS
+        )
         await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
         self._kv_file.release()

@@ -20,7 +20,7 @@ from namekeeper.journal.settings import JournalSettings, WriterSettings
 from namekeeper.model.now import Now
 from namekeeper.route.missing import MissingRows
 
-__all__ = ["Journal", "Pauses"]
+__all__ = ["Journal", "Pauses", "StopTime"]
 
 log = logging.getLogger("namekeeper.journal")
 
@@ -40,6 +40,10 @@ LONGEST_PAUSE_S = 0.1
 SHORT_PAUSE_RATIO = 0.5
 """Ratio of a pause while the queue is filling: slower answers are better than dropped changes."""
 AFTER_A_BUG_S = 1.0
+LOOK_S = 0.1
+"""Interval of the looks at the writer's progress when the server stops."""
+HANG_S = 1.0
+"""A writer without progress for so long waits for the disk."""
 HEARD_MS = 1_000
 """Least time between two lists of when each broker was last heard; at least 1 ms for each broker. The event
 loop makes the list, in a few microseconds for each broker."""
@@ -74,6 +78,7 @@ class Journal:
         self._writer: Writer | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = False
+        self._has_hurry = False
         self._machine = ""
         self._heard_due_ms = 0
         self._heard_at_end: HeardTimes | None = None
@@ -153,6 +158,10 @@ class Journal:
         self._note_missing(writer)
         return seconds
 
+    def hurry(self) -> None:
+        """Write without pauses from now on: nobody waits for the event loop any more."""
+        self._has_hurry = True
+
     def end(self, *, is_stopped: bool = True) -> None:
         """Record the stop, and let the thread finish.
 
@@ -168,17 +177,28 @@ class Journal:
         self._is_stopping = True
         self._backlog.wake()
 
-    def join(self, seconds: float) -> bool:
-        """Block until everything is on disk, at most this long; returns whether it is."""
+    def join(self, seconds: float, *, at_most: float = 0.0) -> bool:
+        """Block until everything is on disk, or the time is over; return whether everything is on disk.
+
+        Args:
+            seconds: the time.
+            at_most: the time while the writer makes progress, if that is more.
+        """
         if self._thread is None:
             return True
-        self._thread.join(seconds)
-        if self._thread.is_alive() and self._writer is not None and self._writer.is_settled:
+        time_left = StopTime(time.monotonic(), seconds, at_most)
+        while self._thread.is_alive() and not time_left.is_over(time.monotonic(), self._writer):
+            self._thread.join(LOOK_S)
+        if not self._thread.is_alive():
+            return True
+        if self._writer is not None and self._writer.is_settled:
             log.info("the journal is on disk; the next start seals its last segments")
-        elif self._thread.is_alive():
+            return True
+        if time_left.is_moving:
+            log.error("the stop leaves the journal no more time: %d changes are not written", self.waiting)
+        else:
             log.error("the journal's disk hangs: %d changes are not written", self.waiting)
-            return False
-        return True
+        return False
 
     def _note_heard(self, writer: Writer, now: Now) -> None:
         """Have the writer write at once, beside the records, when brokers were last heard."""
@@ -239,7 +259,7 @@ class Journal:
         )
 
     def _pause_ratio(self) -> float:
-        if self._is_stopping:
+        if self._is_stopping or self._has_hurry:
             return 0
         return SHORT_PAUSE_RATIO if self._backlog.is_filling else PAUSE_RATIO
 
@@ -296,3 +316,34 @@ class Pauses:
             worked = time.perf_counter() - self._since
             time.sleep(min(max(SHORTEST_PAUSE_S, ratio * worked), LONGEST_PAUSE_S))
         self.begin()
+
+
+class StopTime:
+    """How long a stop waits for the writer: longer as long as the writer makes progress.
+
+    Args:
+        now: the start, in seconds of any steady clock.
+        seconds: the time.
+        at_most: the time while the writer makes progress, if that is more.
+    """
+
+    is_moving = False
+    """Whether the writer made progress lately."""
+
+    def __init__(self, now: float, seconds: float, at_most: float) -> None:
+        self._end, self._last = now + seconds, now + max(seconds, at_most)
+        self._moved_at = now
+        self._progress: int | None = None
+
+    def is_over(self, now: float, writer: Writer | None) -> bool:
+        """Whether the time is over; call it repeatedly."""
+        progress = 0 if writer is None else writer.progress
+        has_moved = self._progress is not None and progress != self._progress
+        self._progress = progress
+        if has_moved:
+            self._moved_at = now
+        is_quiet = now - self._moved_at >= HANG_S
+        self.is_moving = has_moved or (self.is_moving and not is_quiet)
+        if now < self._end:
+            return False
+        return now >= self._last or is_quiet or (writer is not None and writer.is_settled)

@@ -138,7 +138,7 @@ async def test_what_does_not_end_keeps_the_journal_from_nothing(tmp_path, monkey
     async def never(self):
         await asyncio.Event().wait()
 
-    async def stop(self, seconds):
+    async def stop(self, seconds, *, at_most):
         stopped.append(seconds)
 
     async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as peer:
@@ -219,16 +219,20 @@ async def test_the_journal_has_what_is_left_of_a_stop_and_some_time_in_any_case(
 ):
     monkeypatch.setattr("namekeeper.app.name_server.STOP_SECONDS", whole)
     monkeypatch.setattr("namekeeper.app.name_server.JOURNAL_SECONDS", 20.0)
+    monkeypatch.setattr("namekeeper.app.name_server.BUSY_SECONDS", 200.0)
     given = []
 
-    async def stop(self, seconds):
-        given.append(seconds)
+    async def stop(self, seconds, *, at_most):
+        given.append((seconds, at_most))
 
     async with name_server(tmp_path) as server:
+        monkeypatch.setattr(type(server._journaling), "hurry", lambda _: given.append("hurry"))
         monkeypatch.setattr(type(server._journaling), "stop", stop)
         await server.stop()
-    assert len(given) == 1
-    assert 20.0 <= given[0] <= most
+    hurry, (seconds, at_most) = given
+    assert hurry == "hurry"
+    assert 20.0 <= seconds <= most
+    assert 100.0 < at_most <= whole + 200.0
 
 
 async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from namekeeper.errors import JournalError
 from namekeeper.journal import journal as module
 from namekeeper.journal.disk.heard_file import load_heard
 from namekeeper.journal.disk.lock import take_lock
-from namekeeper.journal.journal import Journal, Pauses
+from namekeeper.journal.journal import Journal, Pauses, StopTime
 from namekeeper.journal.queue.messages import CheckpointNeeded
 from namekeeper.journal.reading.verify import verify
 from namekeeper.journal.recording.recorder import IDLE_S
@@ -291,16 +291,118 @@ def test_a_journal_behind_a_link_to_nothing_is_refused_until_the_disk_is_there(
 def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch, caplog):
     from namekeeper.journal.disk.writer import Writer
 
-    hang = threading.Event()
-    monkeypatch.setattr(Writer, "close", lambda *_: hang.wait(30 * PATIENCE))
+    closing, hang = threading.Event(), threading.Event()
+
+    def close(*_):
+        closing.set()
+        hang.wait(30 * PATIENCE)
+
+    monkeypatch.setattr(Writer, "close", close)
     made = journal(clock)
     made.recorder.begin()
     made.start(writer(tmp_path), 9876)
     made.end()
+    assert closing.wait(20 * PATIENCE)
     assert not made.join(0.01)
     assert "the journal's disk hangs" in caplog.text
     hang.set()
     assert made.join(20 * PATIENCE)
+
+
+def test_a_stop_waits_longer_for_a_writer_that_makes_progress(tmp_path, clock, monkeypatch, caplog):
+    """Under wipes of large names a stop lost changes, and called the disk the cause."""
+    from namekeeper.journal.disk.writer import Writer
+
+    monkeypatch.setattr(module, "LOOK_S", 0.001)
+    monkeypatch.setattr(module, "HANG_S", 20 * PATIENCE)
+    close, looks = Writer.close, threading.Semaphore(0)
+    is_over = StopTime.is_over
+
+    def close_slowly(self, now):
+        for _ in range(3):
+            assert looks.acquire(timeout=20 * PATIENCE)
+            self.progress += 1
+        close(self, now)
+
+    def is_over_after_a_look(self, now, writer):
+        looks.release()
+        return is_over(self, now, writer)
+
+    monkeypatch.setattr(Writer, "close", close_slowly)
+    monkeypatch.setattr(StopTime, "is_over", is_over_after_a_look)
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    made.recorder.record(kv_change())
+    made.end()
+    assert made.join(0, at_most=100 * PATIENCE)
+    assert verify(str(tmp_path)).is_complete
+    assert "not written" not in caplog.text
+
+
+class Progressing:
+    """A writer, as far as a stop looks at it."""
+
+    def __init__(self) -> None:
+        self.progress, self.is_settled = 0, False
+
+
+def test_the_time_of_a_stop_is_over_when_the_writer_stands_still_or_at_the_last():
+    busy = Progressing()
+    time_left = StopTime(100, 2, 7)
+    for tenths in range(70):
+        busy.progress += 1
+        assert not time_left.is_over(100 + tenths / 10, busy)
+    assert time_left.is_over(107, busy)
+    assert time_left.is_moving
+    halting = StopTime(100, 2, 7)
+    assert not halting.is_over(101.4, busy)
+    busy.progress += 1
+    assert not halting.is_over(101.5, busy)
+    assert not halting.is_over(102.4, busy)
+    assert halting.is_moving
+    assert halting.is_over(102.5, busy)
+    assert not halting.is_moving
+
+
+@pytest.mark.parametrize("has_writer", [True, False])
+def test_without_progress_or_when_only_sealing_is_left_a_stop_gets_no_more_time(has_writer):
+    still = StopTime(100, 2, 7)
+    assert not still.is_over(101.9, Progressing() if has_writer else None)
+    assert still.is_over(102, Progressing() if has_writer else None)
+    assert not still.is_moving
+    settled = Progressing()
+    time_left = StopTime(100, 2, 7)
+    for at in (101.8, 101.9, 102):
+        settled.progress += 1
+        settled.is_settled = at == 102
+        assert time_left.is_over(at, settled) == settled.is_settled
+
+
+def test_a_stop_whose_writer_is_busy_does_not_blame_the_disk(tmp_path, clock, monkeypatch, caplog):
+    from namekeeper.journal.disk.writer import Writer
+
+    go_on = threading.Event()
+    monkeypatch.setattr(Writer, "close", lambda *_: go_on.wait(30 * PATIENCE))
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    made.end()
+    with monkeypatch.context() as patched:
+        patched.setattr(StopTime, "is_moving", True)
+        patched.setattr(StopTime, "is_over", lambda *_: True)
+        assert not made.join(0)
+    assert "the stop leaves the journal no more time: " in caplog.text
+    assert "hangs" not in caplog.text
+    go_on.set()
+    assert made.join(20 * PATIENCE)
+
+
+def test_a_writer_in_a_hurry_does_not_pause(clock):
+    made = journal(clock)
+    assert made._pause_ratio() > 0
+    made.hurry()
+    assert made._pause_ratio() == 0
 
 
 def test_a_stop_that_only_seals_is_no_disk_that_hangs(tmp_path, clock, monkeypatch, caplog):

@@ -88,6 +88,8 @@ class Writer:
 
     is_settled = False
     """Whether everything is on disk for good. Only sealing is left, which the next start does as well."""
+    progress = 0
+    """A number that rises while records are encoded and written."""
     _refused_missing: Callable[[], MissingRows] | None = None
     """The newest missing brokers that the disk refused, to be written by the next check."""
 
@@ -329,6 +331,7 @@ class Writer:
                 folder.output.spoil_checkpoint()
                 self._count_lost(entry)
                 continue
+            self.progress += 1
             batch.add(entry, lines)
             size += sum(map(len, lines))
             if batch.size >= WRITE_BYTES:
@@ -371,6 +374,7 @@ class Writer:
                 lines.append(line)
                 size += len(line)
                 if size >= ENCODE_BYTES:
+                    self.progress += 1
                     self._pause()
                     size = 0
         except Exception:

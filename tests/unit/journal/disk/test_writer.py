@@ -11,7 +11,14 @@ from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import SegmentsDeleted
 from namekeeper.journal.disk.folder import SEAL_REQUEST
 from namekeeper.journal.disk.missing_file import load_missing
-from namekeeper.journal.disk.writer import CHECK_MS, MANY_SEGMENTS, OPEN_AGAIN_MS, RETRY_MS, Writer
+from namekeeper.journal.disk.writer import (
+    CHECK_MS,
+    ENCODE_BYTES,
+    MANY_SEGMENTS,
+    OPEN_AGAIN_MS,
+    RETRY_MS,
+    Writer,
+)
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused
 from namekeeper.journal.reading.reader import find_segments
 from namekeeper.journal.settings import Limits, SegmentSettings, WriterSettings
@@ -50,6 +57,19 @@ def test_what_waits_is_written_at_once_and_synced_after_the_interval(disk, feede
     assert writer.durable_seq == 4
     assert writer.is_idle
     assert feeder.backlog.weight == 0
+
+
+def test_each_change_and_each_part_of_a_large_one_is_progress(disk, feeder):
+    writer = writer_on(disk, feeder.backlog)
+    feeder.begin()
+    writer.step(feeder.now)
+    before = writer.progress
+    feeder.change()
+    writer.step(feeder.now)
+    assert writer.progress == before + 1
+    feeder.change(3, size=ENCODE_BYTES)
+    writer.step(feeder.now)
+    assert writer.progress == before + 5
 
 
 def test_always_syncs_what_it_writes_and_never_waits_for_the_segment_to_end(disk, feeder):
