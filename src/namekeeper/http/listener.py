@@ -38,7 +38,8 @@ KEPT_BACK = 64
 """Descriptors kept back: there may be half as many connections as descriptors, less this number. An attack on
 this port must leave descriptors to clients, brokers and files."""
 BEYOND_LIMIT = 4
-"""Connections beyond this limit. Each ends another one, whose descriptor the next loop iteration frees."""
+"""Connections beyond this limit. Each ends another one, whose descriptor the next loop iteration frees. Until
+then further connections wait in the kernel: a probe may come right behind a burst."""
 SEND_BUFFER_BYTES = 256 * 1024
 """Most bytes of an answer that the kernel keeps for one connection: otherwise it keeps up to 4 MiB."""
 RECEIVE_BUFFER_BYTES = 8 * 1024
@@ -100,6 +101,8 @@ class PageListener:
             has_room=self._has_room,
             on_accept=self._begin,
             on_refuse=partial(self._note, "a new peer"),
+            is_full=lambda: self._excess() >= BEYOND_LIMIT,
+            frees_descriptor=self._frees_descriptor,
         )
 
     async def close(self) -> None:
@@ -116,13 +119,26 @@ class PageListener:
 
     def _has_room(self) -> bool:
         """Whether one more socket may be accepted; if there are many, another connection ends for it."""
-        excess = self._count() + len(self._connecting) - self._allowed
+        excess = self._excess()
         if excess >= 0:
-            if len(self._handshakes) > self._allowed // 2:
-                self._end_the_oldest_handshake()
-            else:
-                self._evict_one()
+            self._end_one(len(self._handshakes) > self._allowed // 2)
         return excess < BEYOND_LIMIT
+
+    def _frees_descriptor(self) -> bool:
+        """End a connection, as the process has no descriptor left; return whether there was one."""
+        handshakes, connections = len(self._handshakes), self._count()
+        if handshakes or connections:
+            self._end_one(handshakes > connections)
+        return handshakes + connections > 0
+
+    def _end_one(self, is_handshake: bool) -> None:  # noqa: FBT001 - its name says it
+        if is_handshake:
+            self._end_the_oldest_handshake()
+        else:
+            self._evict_one()
+
+    def _excess(self) -> int:
+        return self._count() + len(self._connecting) - self._allowed
 
     def _begin(self, sock: socket.socket, peer: Address) -> None:
         if hasattr(socket, "TCP_USER_TIMEOUT"):

@@ -78,6 +78,8 @@ class Acceptor:
         has_room: Callable[[], bool],
         on_accept: Callable[[socket.socket, Address], None],
         on_refuse: Callable[[str], None],
+        is_full: Callable[[], bool] = lambda: False,
+        frees_descriptor: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start to accept.
 
@@ -86,10 +88,15 @@ class Acceptor:
             has_room: whether one more connection is allowed.
             on_accept: gets the non-blocking socket and the peer's address.
             on_refuse: gets the reason why a new socket was closed.
+            is_full: whether further new sockets wait for the next iteration of the loop, which has one more
+                in any case.
+            frees_descriptor: called when the process has no descriptor left. Whether it has ended another
+                connection, whose descriptor is free in the next iteration: then the new socket waits.
         """
         self._loop = asyncio.get_running_loop()
         self._sockets = sockets
-        self._has_room = has_room
+        self._has_room, self._is_full = has_room, is_full
+        self._frees_descriptor = frees_descriptor
         self._on_accept = on_accept
         self._on_refuse = on_refuse
         self._rests: asyncio.TimerHandle | None = None
@@ -120,7 +127,9 @@ class Acceptor:
             self._loop.add_reader(sock.fileno(), self._accept_some, sock)
 
     def _accept_some(self, listener: socket.socket) -> None:
-        for _ in range(ACCEPTS_PER_TURN):
+        for accepted in range(ACCEPTS_PER_TURN):
+            if accepted and self._is_full():
+                return
             try:
                 sock, where = listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -137,6 +146,8 @@ class Acceptor:
 
     def _recover(self, listener: socket.socket, error: OSError) -> None:
         """Close the new socket that there is no descriptor for; if that fails too, pause."""
+        if error.errno in _OUT_OF_DESCRIPTORS and self._frees_descriptor():
+            return
         if error.errno in _OUT_OF_DESCRIPTORS and self._close_new_socket(listener):
             self._on_refuse(f"no file descriptors left ({error.strerror}): raise the limit, ulimit -n")
             return

@@ -102,6 +102,32 @@ async def test_health_has_a_place_whatever_others_do_not_send(site: Site, crowd:
 
 
 @both_loops
+@without_tls
+@pytest.mark.parametrize("data", [b"", b"GET /metr"], ids=["silent", "half a line"])
+async def test_health_has_a_place_behind_a_burst_where_descriptors_are_few(site: Site, data: bytes) -> None:
+    """All of a burst were accepted at once, and each beyond the limit was reset, a probe too."""
+    port, listener_of_site = site.server.port, site.server._server._listener
+    assert listener_of_site is not None
+    listener_of_site._allowed = 12
+    with contextlib.ExitStack() as burst:
+        probes = []
+        for path in (b"/healthz", b"/readyz"):
+            for number in range(30):  # the loop accepts none of them before the last one
+                host = f"127.0.1.{number + 1}"
+                peer = socket.create_connection(("127.0.0.1", port), source_address=(host, 0))
+                burst.enter_context(peer)
+                peer.sendall(data)
+            probe = burst.enter_context(socket.create_connection(("127.0.0.1", port)))
+            probe.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
+            probe.setblocking(False)
+            probes.append(probe)
+        for probe in probes:
+            answer = await asyncio.get_running_loop().sock_recv(probe, 1_000)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+        assert len(gate_of(site)) <= 12 + listener.BEYOND_LIMIT
+
+
+@both_loops
 async def test_health_has_a_place_while_nobody_reads_answers(site: Site, crowd: Crowd) -> None:
     site.server._pages["/status"] = large_page(4_000_000)
     await crowd.open(gate.READING_LIMIT, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n", rcvbuf=4_096)

@@ -228,6 +228,14 @@ async def test_where_descriptors_are_few_a_new_connection_ends_another_one(
     assert len(ended) == module.BEYOND_LIMIT + 1
 
 
+async def test_where_no_descriptor_is_left_a_connection_ends_if_there_is_one() -> None:
+    count, ended = 0, []
+    listener = PageListener(Hello, None, count=lambda: count, evict_one=lambda: ended.append(count))
+    assert (listener._frees_descriptor(), ended) == (False, [])
+    count = 1
+    assert (listener._frees_descriptor(), ended) == (True, [1])
+
+
 async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates: Certificates) -> None:
     listener = PageListener(Hello, contexts(certificates))
     await listener.listen(LOCAL, 0)

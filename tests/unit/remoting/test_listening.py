@@ -37,11 +37,11 @@ class Failing:
 class Accepted:
     """An acceptor, and what it did."""
 
-    def __init__(self, sockets) -> None:
+    def __init__(self, sockets, **settings) -> None:
         self.accepted: list[Address] = []
         self.refused: list[str] = []
         self.acceptor = Acceptor(
-            sockets, has_room=lambda: True, on_accept=self._accept, on_refuse=self.refused.append
+            sockets, has_room=lambda: True, on_accept=self._accept, on_refuse=self.refused.append, **settings
         )
 
     def _accept(self, sock: socket.socket, peer: Address) -> None:
@@ -90,6 +90,18 @@ async def test_a_newcomer_without_a_descriptor_is_closed_with_the_spare_one(knoc
     assert done.accepted == []
     await knock(sock.getsockname())
     await eventually(lambda: done.accepted)
+    done.acceptor.close()
+
+
+@both_loops
+async def test_a_newcomer_waits_while_another_connection_gives_its_descriptor(knock):
+    """Health was reset: the connections of the protocol port had left it no descriptor."""
+    (sock,) = await bind(ListenOptions(LOCAL, 0, SocketOptions(16)))
+    ended = []
+    done = Accepted([Failing(sock, errno.EMFILE)], frees_descriptor=lambda: not ended.append(1))
+    await knock(sock.getsockname())
+    await eventually(lambda: done.accepted)
+    assert (ended, done.refused) == ([1], [])
     done.acceptor.close()
 
 
