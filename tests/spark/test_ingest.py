@@ -270,19 +270,25 @@ def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
     (journal / segment_name(every[3])).write_bytes(b"garbage")
     (journal / segment_name(every[4], ending=".jsonl")).write_bytes(b"")
     (journal / "ns-9-0a1b2c3d-1772323200000-000000000001.jsonl.open").write_bytes(b"{")
-    for boot in every[5:]:
+    # ... the sixth was made to stop a run: neither its blank lines nor its records are read.
+    hostile = b"\n" * 100_001 + lines_of(every[5])
+    (journal / segment_name(every[5])).write_bytes(gzip.compress(hostile))
+    for boot in every[6:]:
         write_segment(journal, boot)
 
     outcome = run(spark, tmp_path / "w", journal)
     names = {loss.segment.namesrv for loss in outcome.loads[0].losses}
     assert names == {"ns-0", "ns-1", "ns-2"}
-    assert len(outcome.loads[0].losses) == 5
+    assert len(outcome.loads[0].losses) == 6
     aside = rows(spark, tmp_path / "w", QUARANTINE.name)
     lines = [row for row in aside if row["file"] == segment_name(every[0]) and row["line"] is not None]
     assert len(lines) == len(BAD_LINES)
     assert {row["reason"] for row in lines} == {"unreadable", "malformed", "unknown_version"}
     assert max(row["length"] for row in lines) > 25_000_000
     assert max(len(row["line"]) for row in lines) == 65_536
+    (refused,) = (row for row in aside if row["file"] == segment_name(every[5]))
+    assert refused["reason"] == "incomplete_segment"
+    assert "more than 100,000 lines have fewer than 48 bytes, so nothing of it is read" in refused["detail"]
     tomorrow = next(row for row in lines if "colour" in row["line"])
     assert (tomorrow["reason"], tomorrow["namesrv"], tomorrow["boot"]) == ("unknown_version", "ns-0", BOOT)
     left = [

@@ -5,11 +5,13 @@ clean: complete, without cut changes, without overlap. Their rows are written di
 `repair`. If a large batch has no damaged segment, the staged files themselves become part of the tables whose
 rows are the records. The first reading of a large batch of compressed segments assumes that every file is
 whole and every line can be parsed. If one is not, a second, slower reading compares each line of all files
-with its checksum.
+with its checksum. Before either, the driver looks whether a segment was made to stop a run; nothing of such a
+one is read.
 """
 
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +20,7 @@ from pyspark.sql import functions as fn
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS, as_rows, facts_of
 from namekeeper.pipeline.ingest.ledger import BootKey, Ledger
-from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows
+from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows, refused
 from namekeeper.pipeline.ingest.records import (
     FILE,
     REASON,
@@ -35,6 +37,7 @@ from namekeeper.pipeline.ingest.repair import (
     unfinished_rows,
 )
 from namekeeper.pipeline.ingest.segment_counts import SegmentCount, counts_of
+from namekeeper.pipeline.ingest.segment_lines import refusal_of
 from namekeeper.pipeline.ingest.segments import Segment, bytes_of
 from namekeeper.pipeline.ingest.sorting import Sorted, sort_segments
 from namekeeper.pipeline.ingest.staging import PARTITION, Staging
@@ -50,6 +53,9 @@ Progress = Callable[[str, int, int], None]
 _REJECTED = "rejected"
 LARGE_BYTES = 8 << 20
 """A smaller batch makes one file for each table, not one for each kind and task."""
+
+_LOOKING_THREADS = 4
+"""Segments that are looked at at once: most of the time is waiting for a store, or zlib's."""
 
 _TASK_BYTES = 4 << 20
 _LEAST_TASKS = 8
@@ -104,16 +110,18 @@ def ingest(batch: IngestBatch, segments: Sequence[Segment], ledger: Ledger) -> I
         segments: New segments, no two with the same name.
         ledger: The records that are in the warehouse already.
     """
-    shared = batch.shared_files_for(segments)
+    batch.progress("reading segments", 0, 1)
+    refusals = _refusals(batch, segments)
+    readable = [segment for segment in segments if segment not in refusals]
+    shared = batch.shared_files_for(readable)
     with batch.staging(shared) as staged, batch.staging() as repaired:
-        batch.progress("reading segments", 0, 1)
-        counts = _stage(batch, segments, staged, may_stay=shared is not None)
+        counts = _stage(batch, readable, staged, may_stay=shared is not None) if readable else {}
         batch.progress("reading segments", 1, 1)
         found = sort_segments(segments, counts, ledger)
         result = _repair(batch, found, staged, repaired)
         taken = _share(shared, found, counts, staged) if shared else ()
         _write_facts(batch, found, staged, repaired, taken)
-        losses = _losses(batch, found, counts)
+        losses = _losses(batch, found, counts, refusals)
         _write_quarantine(batch, segments, counts, losses)
     loaded = [*_loaded_ranges(found, counts), *result.loaded]
     return Ingested(
@@ -123,6 +131,18 @@ def ingest(batch: IngestBatch, segments: Sequence[Segment], ledger: Ledger) -> I
         sum(count.rejected for count in counts.values()),
         [loss for loss in losses.values() if loss is not None],
     )
+
+
+def _refusals(batch: IngestBatch, segments: Sequence[Segment]) -> Mapping[Segment, Loss]:
+    """The segments that no parser may read, each with the reason; they were made to stop a run."""
+    folders = (batch.journals[segment.journal] for segment in segments)
+    with ThreadPoolExecutor(_LOOKING_THREADS) as threads:
+        reasons = list(threads.map(refusal_of, folders, segments))
+    return {
+        segment: refused(segment, reason)
+        for segment, reason in zip(segments, reasons, strict=True)
+        if reason is not None
+    }
 
 
 def _stage(
@@ -211,13 +231,15 @@ def _write_facts(
 
 
 def _losses(
-    batch: IngestBatch, found: Sorted, counts: Mapping[str, SegmentCount]
+    batch: IngestBatch,
+    found: Sorted,
+    counts: Mapping[str, SegmentCount],
+    refusals: Mapping[Segment, Loss],
 ) -> Mapping[Segment, Loss | None]:
     """Why segments were not complete; None for a segment whose file is gone."""
     return {
-        segment: look_for_loss(
-            batch.journals[segment.journal], segment, counts.get(segment.file, SegmentCount())
-        )
+        segment: refusals.get(segment)
+        or look_for_loss(batch.journals[segment.journal], segment, counts.get(segment.file, SegmentCount()))
         for segment in found.incomplete
     }
 

@@ -16,7 +16,7 @@ from namekeeper.pipeline.ingest.segment_counts import SegmentCount
 from namekeeper.pipeline.ingest.segment_lines import SegmentTooLargeError, lines_in
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["Loss", "look_for_loss", "quarantine_rows"]
+__all__ = ["Loss", "look_for_loss", "quarantine_rows", "refused"]
 
 
 class Loss(NamedTuple):
@@ -45,6 +45,8 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
             lines, is_cut = _count_lines(lines_in(stream, segment))
     except FileNotFoundError:
         return None
+    except SegmentTooLargeError as error:
+        return refused(segment, str(error))
     if is_cut:
         what = f"its compressed data are damaged or end early after {shown_count(lines, 'line')}"
     elif own < count.records:
@@ -64,6 +66,18 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
         f"{shown_count(missing, 'record', 'are')} missing: {what}. A whole copy is read when there is one",
         is_final=True,
     )
+
+
+def refused(segment: Segment, reason: str) -> Loss:
+    """A segment that no parser has read.
+
+    Args:
+        segment: The identity and the range of records that its name states.
+        reason: The limit that it exceeds.
+    """
+    missing = shown_count(segment.records, "record", "are")
+    detail = f"{missing} missing: {reason}, so nothing of it is read. A whole copy is read when there is one"
+    return Loss(segment, detail, is_final=True)
 
 
 def quarantine_rows(
@@ -109,6 +123,6 @@ def _count_lines(stream: Iterable[bytes]) -> tuple[int, bool]:
     try:
         for line in stream:
             lines += bool(line.strip())
-    except (EOFError, gzip.BadGzipFile, zlib.error, SegmentTooLargeError):
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         return lines, True
     return lines, False

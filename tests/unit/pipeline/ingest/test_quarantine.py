@@ -30,6 +30,16 @@ def test_compressed_data_that_end_early(tmp_path):
         assert loss.detail.startswith("10 records are missing: its compressed data are damaged or end early")
 
 
+def test_a_segment_beyond_a_limit_names_it(tmp_path):
+    loss = loss_of(tmp_path, gzip.compress(b"\n" * 100_001), read=0)
+    assert loss is not None
+    assert loss.is_final
+    assert loss.detail == (
+        "10 records are missing: more than 100,000 lines have fewer than 48 bytes, so nothing of it is read."
+        " A whole copy is read when there is one"
+    )
+
+
 def test_lines_that_are_not_there(tmp_path):
     loss = loss_of(tmp_path, DATA + b"\n  \n", read=7, rejected=2, compressed=False)
     assert loss is not None
