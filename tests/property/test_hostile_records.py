@@ -57,6 +57,7 @@ VIEWS = [
     "overview", "troubles", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search",
     "why", "audit",
 ]  # fmt: skip
+VIEWS_OF_JOURNALS = {"why", "audit"}
 
 
 READERS: list[Callable[[str], object]] = [
@@ -178,7 +179,8 @@ def look(views: ConsoleViews, view: str, at: str) -> None:
     try:
         query = dict(views.resolved(view, {name: text for name, text in query.items() if text}))
         views.earlier(view, query)
-        msgspec.json.encode(getattr(views, view)(query))
+        of_journals = views.journals if view in VIEWS_OF_JOURNALS else views
+        msgspec.json.encode(getattr(of_journals, view)(query))
     except NamekeeperError:
         pass
 
