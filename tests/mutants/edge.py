@@ -334,8 +334,8 @@ EDGE_MUTANTS = (
     Mutant(
         "requests-in-a-row-take-any-time",
         "remoting/connection.py",
-        "                request, is_due=is_due and not answers\n",
-        "                request, is_due=True\n",
+        "self._must_wait(request, is_due=is_due and not answers)",
+        "self._must_wait(request, is_due=True)",
         "what a turn has no time for waits for the next",
         ("remoting/test_connection.py",),
     ),
