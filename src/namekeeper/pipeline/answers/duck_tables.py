@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
-from namekeeper.pipeline.answers.queries import Answer, query
+from namekeeper.pipeline.answers.queries import NO_BOUNDS, Answer, query
 from namekeeper.pipeline.answers.warehouse import any_table
 from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
 from namekeeper.pipeline.errors import QueryError, WarehouseError
@@ -71,7 +71,7 @@ class DuckTables:
     def ask(self, name: str, args: Mapping[str, Any], *, limit: int | None = None) -> Answer:
         """Run a query."""
         view = query(name)
-        sql, used = duck_query(view.sql, args)
+        sql, used = duck_query(view.sql, {**NO_BOUNDS, **args})
         with self._errors_of_reading():
             self._show_all(view.reads)
             found = self._connection.execute(sql if limit is None else f"{sql} LIMIT {limit}", used)
@@ -141,7 +141,7 @@ class DuckTables:
 
     def columns(self, name: str, args: Mapping[str, Any]) -> list[str]:
         """The columns of what a query gives."""
-        sql, used = duck_query(query(name).sql, args)
+        sql, used = duck_query(query(name).sql, {**NO_BOUNDS, **args})
         self._show_all(query(name).reads)
         return [row[0] for row in self._connection.execute(f"DESCRIBE {sql}", used).fetchall()]
 

@@ -16,7 +16,7 @@ from namekeeper.pipeline.gold.sql_file import View, parse_view
 from namekeeper.pipeline.row_columns import row_columns, with_columns
 from namekeeper.pipeline.schema import FACTS
 
-__all__ = ["RECORDED", "Answer", "AnswerTables", "Row", "query", "query_names"]
+__all__ = ["NO_BOUNDS", "RECORDED", "Answer", "AnswerTables", "Row", "query", "query_names"]
 
 _PHASE = "answers"
 _TEMPLATE = "recorded"
@@ -27,6 +27,9 @@ RECORDED: Mapping[str, str] = {
     if table.kind_class == "state" and name != "cluster_row"
 }
 """Query -> fact table whose recorded rows it finds; none for clusters, because broker groups have theirs."""
+
+NO_BOUNDS: Mapping[str, None] = dict.fromkeys(("first_day", "last_day", "label", "namesrv"))
+"""Parameters that may be left out."""
 
 Row = Mapping[str, Any]
 
@@ -50,7 +53,7 @@ class AnswerTables(Protocol):
 
         Args:
             name: Of the query.
-            args: Its parameters; others than these are ignored.
+            args: Its parameters; others than these are ignored. One of `NO_BOUNDS` may be left out.
             limit: Take this many rows at most; None: all.
 
         Raises:

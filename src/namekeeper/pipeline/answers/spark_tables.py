@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from namekeeper.pipeline.answers.queries import Answer, query
+from namekeeper.pipeline.answers.queries import NO_BOUNDS, Answer, query
 from namekeeper.pipeline.answers.warehouse import Warehouse, opened, table
 from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.gold.views import DAY_OF
@@ -36,7 +36,8 @@ class SparkTables:
     def frame(self, name: str, args: Mapping[str, Any]) -> DataFrame:
         """The result of a query as a DataFrame."""
         view = query(name)
-        used = {key: args[key] for key in _PARAMETER.findall(view.sql)}
+        given = {**NO_BOUNDS, **args}
+        used = {key: given[key] for key in _PARAMETER.findall(view.sql)}
         tables = {each: table(self._spark, self._reader, each) for each in view.reads}
         return self._spark.sql(_with_tables(view.sql, tables), args=used, **tables)
 

@@ -110,6 +110,15 @@ def test_nulls_are_where_spark_puts_them(warehouse: FileWarehouse):
     assert None in buckets
 
 
+def test_a_bound_that_is_left_out_bounds_nothing(warehouse: FileWarehouse):
+    """People pass those that a query had when they wrote their programs; newer ones came."""
+    tables = warehouse.tables
+    bounds = {"first_day": None, "last_day": None, "label": None}
+    assert tables.ask("availability", {}) == tables.ask("availability", bounds)
+    with pytest.raises(KeyError, match="least_ms"):
+        tables.ask("topic_availability", bounds)
+
+
 def select(folder: Path, sql: str) -> list[tuple[object, ...]]:
     manifest = manifest_of(folder, {**ROW, "unknown_ms": 0})
     return list(DuckTables(ParquetReader(open_folder(str(folder)), manifest)).select(sql, {}))
