@@ -13,18 +13,8 @@ from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
 from tests.unit.answers.test_audit import judged
-from tests.unit.console.incident import histories_of, two_stories
+from tests.unit.console.incident import histories_of
 from tests.unit.console.test_histories import Clock
-
-
-@pytest.fixture
-def stories():
-    return two_stories()
-
-
-@pytest.fixture
-def source(stories, tmp_path):
-    return JournalAnswers([story.folder(tmp_path / story.journal.namesrv) for story in stories])
 
 
 @pytest.fixture

@@ -16,25 +16,14 @@ from namekeeper.history.sources.journal import JournalSource
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.perm import Perm
 from tests.unit.answers.story import MINUTE, Story
-from tests.unit.console.incident import histories_of, two_stories
+from tests.unit.console.incident import histories_of
 from tests.unit.console.test_histories import Clock
 from tests.unit.drift.fleet import align_ends
 
 VIEWS = (
     "overview", "incidents", "troubles", "drift", "brokers", "topics", "changes", "beside", "topic", "broker",
-    "compare", "search", "why",
-    "audit",
+    "compare", "search", "why", "audit",
 )  # fmt: skip
-
-
-@pytest.fixture
-def stories():
-    return two_stories()
-
-
-@pytest.fixture
-def source(stories, tmp_path):
-    return JournalAnswers([story.folder(tmp_path / story.journal.namesrv) for story in stories])
 
 
 @pytest.fixture
