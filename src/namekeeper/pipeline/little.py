@@ -11,12 +11,11 @@ from namekeeper.pipeline.store.manifest import DataFile
 __all__ = ["LITTLE_BYTES", "LITTLE_RECORDS", "LITTLE_REWRITTEN_BYTES", "is_little"]
 
 LITTLE_RECORDS = 50_000
-"""Up to this many new records, ..."""
+"""Most new records of a run with little to do."""
 LITTLE_BYTES = 8 << 20
-"""... this many bytes of new segments, ..."""
+"""Most bytes of its new segments."""
 LITTLE_REWRITTEN_BYTES = 256 << 10
-"""... and this many bytes of gold that are written again, Spark gets settings for little data. A small file
-has some KB, and a row of many some bytes."""
+"""Most bytes of gold that it writes again. A small file has some KB, and a row of many some bytes."""
 
 
 def is_little(segments: Sequence[Segment], ledger: Ledger, tables: Mapping[str, Sequence[DataFile]]) -> bool:

@@ -8,7 +8,7 @@ from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.route.broker_names import NO_NAMES
 from namekeeper.route.tables import RouteTables, rows_of_mapping
-from namekeeper.route.takeover import Claimant, leaves_group, taken_over
+from namekeeper.route.takeover import Claimant, keeps_zone_and_acting_master, taken_over
 
 __all__ = [
     "Assessment",
@@ -37,7 +37,7 @@ class Assessment(Struct, frozen=True):
     """The operator's limit that the registration would exceed, in words; empty if none."""
     takeover: str = ""
     """The live broker of another host that the registration would replace, in words; empty if none."""
-    leaves_group: bool = False
+    keeps_zone_and_acting_master: bool = False
     """Whether zone and acting master of the group stay as they are (protectBrokerNames)."""
 
     @property
@@ -86,7 +86,7 @@ def assess(
         and is_full,
         limit=limit,
         takeover=takeover,
-        leaves_group=leaves_group(tables, header, sender),
+        keeps_zone_and_acting_master=keeps_zone_and_acting_master(tables, header, sender),
     )
 
 

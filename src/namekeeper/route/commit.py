@@ -138,7 +138,7 @@ class Commit:
         addrs = addrs_without_other_ids(group, header)
         if not self._assessment.is_stale:
             addrs[header.broker_id] = header.broker_addr
-        if group is not None and self._assessment.leaves_group:
+        if group is not None and self._assessment.keeps_zone_and_acting_master:
             return structs.replace(group, broker_addrs=addrs)
         return BrokerData(
             cluster=header.cluster_name if group is None else group.cluster,

@@ -10,7 +10,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Claimant", "leaves_group", "may_refresh", "taken_over", "unregistered"]
+__all__ = ["Claimant", "keeps_zone_and_acting_master", "may_refresh", "taken_over", "unregistered"]
 
 
 class Claimant(Struct, frozen=True):
@@ -33,7 +33,9 @@ def unregistered(
     return _of_another_host(tables, _at_address(tables, key, broker_names), sender)
 
 
-def leaves_group(tables: RouteTables, header: RegisterBrokerHeader, sender: Claimant | None) -> bool:
+def keeps_zone_and_acting_master(
+    tables: RouteTables, header: RegisterBrokerHeader, sender: Claimant | None
+) -> bool:
     """Whether a registration leaves zone and acting master of its group as they are.
 
     They are those of the smallest id, if that one is live and of another host: clients that ask for a zone
