@@ -119,6 +119,11 @@ class ChangeWatch:
         """Number of watchers."""
         return len(self._watchers)
 
+    def close(self) -> None:
+        """End all watchers."""
+        for each in list(self._watchers):
+            each.close()
+
     def take(self, topics: TopicSets, cause: str, peer: str | None) -> None:
         """Take a change, right after it was recorded.
 

@@ -5,6 +5,7 @@ sends them. The tables that this needs are in memory only while somebody watches
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 from aiohttp import web
@@ -31,6 +32,8 @@ POLL_SECONDS = 0.25
 """Interval at which a watched journal is read on."""
 LINGER_SECONDS = 30.0
 """How long a journal is read on after its last watcher has left: a long poll comes again."""
+FIRST_READ_SECONDS = 10.0
+"""How long a client waits until its journal was read once; then the answer says to ask again."""
 
 
 class FollowedRoutes:
@@ -70,7 +73,8 @@ class FollowedRoutes:
             if self._reading is None:
                 self._has_read.clear()
                 self._reading = asyncio.create_task(self._read(), name=f"watching {self._found}")
-            await self._has_read.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._has_read.wait(), FIRST_READ_SECONDS)
             return await self._changes.watch(topics, after)
         finally:
             self._pending -= 1
@@ -106,7 +110,10 @@ class FollowedRoutes:
                     return
                 await asyncio.sleep(POLL_SECONDS)
         finally:
-            self._reading, self._numbering, self._changes = None, None, self._new_watch()
+            watched, self._changes = self._changes, self._new_watch()
+            self._reading, self._numbering = None, None
+            watched.close()
+            self._has_read.set()
 
     def _take(self, each: RouteChange | Revision) -> None:
         if isinstance(each, Revision):

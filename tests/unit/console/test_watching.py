@@ -8,6 +8,7 @@ import pytest
 
 from namekeeper.console import watching as module
 from namekeeper.console.watching import FollowedRoutes
+from namekeeper.http.watchers import WatchRefusal
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.journal.reading.recent import recent_part
 from namekeeper.processor.recent_changes import Revision
@@ -87,6 +88,33 @@ async def test_a_new_boot_makes_watchers_read_their_routes_again(story, tmp_path
         story.folder(tmp_path / "a_1")
         await watcher.wait(60)
         assert watcher.take() is None
+
+
+async def test_a_client_asks_again_where_the_journal_cannot_be_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_READ_SECONDS", 0.05)
+    async with watching(str(tmp_path / "not there")) as routes:
+        assert await routes.watch(frozenset({"T"}), None) is WatchRefusal.NOT_READY
+
+
+async def test_nobody_waits_for_a_reading_that_has_ended(story, tmp_path, monkeypatch):
+    """A reading that ends by a bug ends its watchers, and the next client begins it again."""
+
+    def fails(journal):
+        raise RuntimeError("a bug")
+
+    shown = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, context: shown.append(str(context["exception"]))
+    )
+    async with watching(story.folder(tmp_path / "a_1")) as routes:
+        watcher = await routes.watch(frozenset({"T"}), None)
+        with monkeypatch.context() as broken:
+            broken.setattr(module._WatchedJournal, "new_changes", fails)
+            await watcher.wait(60)
+            assert watcher.is_closed
+            assert await routes.watch(frozenset({"T"}), None) is WatchRefusal.NOT_READY
+            assert set(shown) == {"a bug"}
+        assert not isinstance(await routes.watch(frozenset({"T"}), None), WatchRefusal)
 
 
 async def test_the_page_of_the_companion_watches_each_name_server_that_it_follows(tmp_path):
