@@ -6,7 +6,7 @@ reads the line counts.
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -23,6 +23,8 @@ SUBMITTED_LIMIT = 10_000
 """Most ends of brokers that wait for it."""
 BURST_MS = 1_000
 """Removals that are so close may have been submitted in another order than their lines."""
+BURST_LIMIT = 100
+"""Most removals of a burst; a line may give each of them another cause."""
 
 Subject = tuple[str, ...]
 """The subject of an entry: the address of a broker, a broker name, a topic, or namespace and key."""
@@ -89,15 +91,15 @@ class LogParser:
     """Reads a log piece by piece. Its memory is bounded by a line.
 
     In 5.x a connection that closes has two lines. The first one submits the removal without naming the
-    broker. The second one removes a broker, also a broker that unregistered. So the first lines are counted.
+    broker. The second one removes a broker, also a broker that unregistered. So the lines of a burst are
+    counted. The thread that removes brokers may write its line first.
     """
 
     def __init__(self) -> None:
         self._partial = b""
         self._submitted: deque[int] = deque()
         """When each removal that was submitted was read, and that has no line of its own yet."""
-        self._burst: deque[tuple[int, Subject, LogKind]] = deque()
-        """The last removals: when they were read, and what was taken for their causes."""
+        self._burst = _Burst()
 
     def reset(self) -> None:
         """Forget a line that was not ended: the file goes on elsewhere."""
@@ -124,41 +126,62 @@ class LogParser:
 
     def _entries(self, message: str, now_ms: int) -> Iterable[LogEntry]:
         if _SUBMITTED.match(message):
-            self._submitted.append(now_ms)
-            if len(self._submitted) > SUBMITTED_LIMIT:
-                self._submitted.popleft()
-            return ()
+            return self._submit(now_ms)
         removed = _REMOVED.match(message)
         if removed:
-            return self._removed(removed, now_ms)
+            return self._remove(removed, now_ms)
         for kind, pattern in _PATTERNS:
             match = pattern.match(message)
             if match:
                 return (_entry(kind, match),)
         return ()
 
-    def _removed(self, match: re.Match[str], now_ms: int) -> Iterator[LogEntry]:
+    def _submit(self, now_ms: int) -> Iterable[LogEntry]:
+        """The line of a connection that closed; its removal comes later, or has just come."""
+        if now_ms - self._burst.last_ms <= BURST_MS and self._burst.submitted < len(self._burst.brokers):
+            self._burst.submitted += 1
+            return self._burst.entries(0)
+        self._submitted.append(now_ms)
+        if len(self._submitted) > SUBMITTED_LIMIT:
+            self._submitted.popleft()
+        return ()
+
+    def _remove(self, match: re.Match[str], now_ms: int) -> Iterable[LogEntry]:
         """The line of the thread that removes brokers: each removal that was submitted has one."""
         while self._submitted and self._submitted[0] < now_ms - SUBMITTED_MS:
             self._submitted.popleft()
-        while self._burst and self._burst[0][0] < now_ms - BURST_MS:
-            self._burst.popleft()
-        is_submitted = bool(self._submitted)
-        if is_submitted:
+        if now_ms - self._burst.last_ms > BURST_MS or len(self._burst.brokers) >= BURST_LIMIT:
+            self._burst = _Burst()
+        burst, before = self._burst, self._burst.kind
+        burst.last_ms = now_ms
+        if self._submitted:
             self._submitted.popleft()
-        if match["result"] == "Failed":
-            return
-        kind = LogKind.CLOSED if is_submitted else LogKind.UNREGISTERED
-        entry = _entry(kind, match)
-        if not is_submitted and any(other is LogKind.CLOSED for _, _, other in self._burst):
-            # One of these unregistered, and the lines do not say which.
-            kind = LogKind.REMOVED
-            for _, subject, other in self._burst:
-                if other is LogKind.CLOSED:
-                    yield LogEntry(kind, subject)
-            entry = LogEntry(kind, entry.subject)
-        self._burst.append((now_ms, entry.subject, kind))
-        yield entry
+            burst.submitted += 1
+        burst.brokers.append(_entry(LogKind.REMOVED, match).subject if match["result"] == "OK" else None)
+        return burst.entries(len(burst.brokers) - 1 if burst.kind is before else 0)
+
+
+class _Burst(Struct):
+    """Removals that are close together. The log does not say which of them closed connections submitted."""
+
+    brokers: list[Subject | None] = []
+    """The brokers in the order of their lines; None: it was removed before."""
+    submitted: int = 0
+    """Removals that were submitted by closed connections."""
+    last_ms: int = 0
+    """When the last removal was read."""
+
+    @property
+    def kind(self) -> LogKind:
+        """The kind of all removals."""
+        if not self.submitted:
+            return LogKind.UNREGISTERED
+        return LogKind.CLOSED if self.submitted == len(self.brokers) else LogKind.REMOVED
+
+    def entries(self, first: int) -> list[LogEntry]:
+        """The entries of the removals from one on."""
+        kind = self.kind
+        return [LogEntry(kind, broker) for broker in self.brokers[first:] if broker is not None]
 
 
 def _entry(kind: LogKind, match: re.Match[str]) -> LogEntry:

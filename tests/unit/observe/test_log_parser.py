@@ -177,6 +177,27 @@ def test_two_removals_of_which_one_was_submitted_have_no_cause():
     assert found[-2:] == [LogEntry(LogKind.REMOVED, (A,)), LogEntry(LogKind.REMOVED, (B,))]
 
 
+def test_a_removal_may_be_written_before_the_line_that_submits_it():
+    """The thread that removes brokers is sometimes faster than the one that writes of the connection."""
+    parser = LogParser()
+    assert entries(removed(A), SUBMITTED, parser=parser)[-1] == LogEntry(LogKind.CLOSED, (A,))
+    assert entries(removed(B), parser=parser, now_ms=BURST_MS + 1) == [LogEntry(LogKind.UNREGISTERED, (B,))]
+
+
+@given(st.permutations([removed("A"), removed("B"), removed("C"), SUBMITTED, SUBMITTED, SUBMITTED]))
+def test_removals_that_were_all_submitted_have_the_same_cause_in_any_order_of_the_lines(messages):
+    last = {entry.subject: entry.kind for entry in entries(*messages)}
+    assert last == dict.fromkeys([("A",), ("B",), ("C",)], LogKind.CLOSED)
+
+
+def test_a_long_burst_is_judged_in_parts(monkeypatch):
+    monkeypatch.setattr(log_parser, "BURST_LIMIT", 2)
+    found = entries(removed("A"), removed("B"), removed("C"), SUBMITTED)
+    assert {entry.subject: entry.kind for entry in found} == {
+        ("A",): LogKind.UNREGISTERED, ("B",): LogKind.UNREGISTERED, ("C",): LogKind.CLOSED,
+    }  # fmt: skip
+
+
 def test_a_removal_that_never_came_explains_no_later_one():
     parser = LogParser()
     entries(SUBMITTED, parser=parser)
