@@ -1,5 +1,8 @@
 """`namekeeper serve`: the same server as `mqnamesrv`, with every property as a flag."""
 
+import os
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 
 from namekeeper.cli.launch import (
@@ -42,6 +45,7 @@ _VALUES = {
 _SWITCHES = {
     **JAVA_SWITCHES,
     "--print-config-item": "print",
+    "--until-eof": "until_eof",
     **{spec.flag: spec.field for spec in SPECS.values() if spec.kind is PropertyKind.BOOLEAN},
 }
 _OURS = {*_VALUES, *_SWITCHES} - {*JAVA_VALUES, *JAVA_SWITCHES}
@@ -62,7 +66,18 @@ def _main(arguments: Sequence[str]) -> int:
         say("\n".join((_USAGE, *_help())))
         return 0
     startup = load_startup(options.get("config_file"), options)
-    return print_config(startup) if "print" in options else launch(startup)
+    if "print" in options:
+        return print_config(startup)
+    if "until_eof" in options:  # a killed parent can't end it
+        threading.Thread(target=_stop_at_eof, daemon=True).start()
+    return launch(startup)
+
+
+def _stop_at_eof() -> None:
+    """Stop the server in order when its input ends."""
+    while os.read(0, 4_096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _help() -> Iterator[str]:

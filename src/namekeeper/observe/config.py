@@ -24,9 +24,13 @@ __all__ = [
     "ConnectionSettings",
     "ObservedCluster",
     "Observing",
+    "ShadowSettings",
     "Target",
+    "check_targets",
+    "is_shadow",
     "journal_settings",
     "parse_observing",
+    "shadow_id",
     "writer_settings",
 ]
 
@@ -35,6 +39,8 @@ LONGEST_BUDGET = 100.0
 SHORTEST_MS = 100
 """Least period of a request: the answers of a name server change less often."""
 
+_SHADOW = "shadow"
+_HIGHEST_PORT = 65_535
 _SIZE = re.compile(r"([0-9]{1,18}) ?([KMG]i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -51,6 +57,15 @@ class ConnectionSettings(Struct, frozen=True):
     """A file that holds the secret key alone."""
 
 
+class ShadowSettings(Struct, frozen=True):
+    """A name server of ours beside those of a cluster."""
+
+    port: int
+    """0 picks a free one."""
+    config_file: str = ""
+    """Properties that it has; empty: the defaults."""
+
+
 class ObservedCluster(Struct, frozen=True):
     """Name servers that belong together."""
 
@@ -62,6 +77,8 @@ class ObservedCluster(Struct, frozen=True):
     access: ConnectionSettings = ConnectionSettings()
     logs: Mapping[Address, str] = {}
     """Name server -> its log file, as the observer can read it."""
+    shadow: ShadowSettings | None = None
+    """The name server that brokers try out; None: none."""
 
 
 class Observing(Struct, frozen=True):
@@ -105,6 +122,8 @@ class _ClusterTable(Struct, forbid_unknown_fields=True):
     access_key: str = ""
     secret_key_file: str = ""
     logs: dict[str, str] = {}
+    shadow_port: int | None = None
+    shadow_config: str = ""
 
 
 class _ObserveFile(Struct, forbid_unknown_fields=True):
@@ -185,6 +204,16 @@ def check_targets(observing: Observing, source: str) -> None:
         raise ConfigError(f"{source}: it names no cluster: [clusters.east]")
 
 
+def shadow_id(label: str) -> str:
+    """Id of the shadow of a cluster. No observed name server has such an id: theirs end with a port."""
+    return f"{label}.{_SHADOW}" if label else _SHADOW
+
+
+def is_shadow(id_: str) -> bool:
+    """Whether an id is that of a shadow."""
+    return id_ == _SHADOW or id_.endswith(f".{_SHADOW}")
+
+
 def journal_settings(target: Target, restart: str, cluster_label: str = "") -> JournalSettings:
     """How a name server is recorded."""
     return JournalSettings(
@@ -232,7 +261,20 @@ def _cluster(label: str, table: _ClusterTable, source: str) -> ObservedCluster:
         _addresses(table.discover, source),
         access,
         {address: str(folder / path) for address, path in logs.items()},
+        _shadow(label, table, source),
     )
+
+
+def _shadow(label: str, table: _ClusterTable, source: str) -> ShadowSettings | None:
+    port = table.shadow_port
+    if port is None:
+        if table.shadow_config:
+            raise ConfigError(f"{source}: cluster {label!r}: shadow_config needs a shadow_port")
+        return None
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise ConfigError(f"{source}: cluster {label!r}: shadow_port = {port} is no port")
+    config = table.shadow_config
+    return ShadowSettings(port, str(Path(source).parent / config) if config else "")
 
 
 def _addresses(texts: list[str], source: str) -> tuple[Address, ...]:

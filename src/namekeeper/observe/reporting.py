@@ -20,12 +20,15 @@ _WITHOUT = (ObserverState.CONNECTING, ObserverState.NOT_OBSERVED)
 """States in which nothing is known of a name server."""
 
 
-def reasons_of(statuses: Mapping[str, ObserverStatus], undiscovered: Mapping[str, str]) -> dict[str, str]:
+def reasons_of(
+    statuses: Mapping[str, ObserverStatus], undiscovered: Mapping[str, str], shadows: Mapping[str, str]
+) -> dict[str, str]:
     """The present problems for `/readyz`: short name -> a sentence.
 
     Args:
         statuses: id of each name server -> its status.
         undiscovered: name in the DNS -> why its addresses are not known.
+        shadows: id of each shadow that does not serve -> why.
     """
     lines = {
         "recording": [f"{id_}: {trouble}" for id_, trouble in _troubles(statuses).items()],
@@ -35,6 +38,7 @@ def reasons_of(statuses: Mapping[str, ObserverStatus], undiscovered: Mapping[str
             if each.state in _WITHOUT and each.reason
         ],
         "discovery": [*undiscovered.values()],
+        "shadow": [f"{id_}: {why}" for id_, why in shadows.items()],
     }
     return {name: shown_list(some) for name, some in lines.items() if some}
 

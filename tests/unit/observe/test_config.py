@@ -7,10 +7,13 @@ from namekeeper.journal.settings import DAY_MS, Limits
 from namekeeper.observe.config import (
     ObservedCluster,
     Observing,
+    ShadowSettings,
     Target,
     check_targets,
+    is_shadow,
     journal_settings,
     parse_observing,
+    shadow_id,
     writer_settings,
 )
 from namekeeper.observe.schedule import Rates
@@ -73,6 +76,21 @@ def test_each_name_server_may_have_a_log():
     assert behind.logs == {Address("h", 1): "/etc/namesrv.log"}
 
 
+def test_each_cluster_may_have_a_shadow():
+    found = parsed(SMALL + 'shadow_port = 9877\nshadow_config = "namesrv.properties"\n').clusters
+    assert found[0].shadow == ShadowSettings(9877, "/etc/namesrv.properties")
+    assert parsed(SMALL + "shadow_port = 0").clusters[0].shadow == ShadowSettings(0)
+    assert parsed(SMALL).clusters[0].shadow is None
+
+
+def test_no_observed_name_server_has_the_id_of_a_shadow():
+    assert [shadow_id(""), shadow_id("east")] == ["shadow", "east.shadow"]
+    for label in ("", "east", "shadow"):
+        assert is_shadow(shadow_id(label))
+        target = Target.of(ObservedCluster(label, ()), Address("shadow", 9876))
+        assert not is_shadow(target.id)
+
+
 def test_a_small_file_has_the_defaults():
     observing = parsed(SMALL)
     assert (observing.journal, observing.rates, observing.limits) == ("j", Rates(), Limits())
@@ -97,6 +115,9 @@ def test_a_small_file_has_the_defaults():
             "tls_key",
         ),
         (SMALL + 'access_key = "k"', "secret_key_file"),
+        (SMALL + 'shadow_config = "f"', "shadow_config needs a shadow_port"),
+        (SMALL + "shadow_port = 70000", "shadow_port = 70000 is no port"),
+        (SMALL + "shadow_port = -1", "shadow_port = -1 is no port"),
         (SMALL + 'logs = { "h:2" = "l" }', "logs has h:2, which is none of name_servers"),
         (SMALL + 'logs = { "h" = "l" }', "address 'h' can't be used"),
         ("budget_percent = 0\n" + SMALL, "budget_percent = 0"),

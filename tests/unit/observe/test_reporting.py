@@ -30,16 +30,19 @@ def samples(statuses) -> dict[tuple[str, str], float]:
 
 
 def test_what_is_not_known_and_not_recorded_is_a_reason():
-    assert reasons_of({"a": OBSERVED, "b": STARTS}, {}) == {}
-    assert reasons_of({"a": FAILS, "b": GONE}, {"ns": "ns: Name or service not known"}) == {
+    assert reasons_of({"a": OBSERVED, "b": STARTS}, {}, {}) == {}
+    assert reasons_of(
+        {"a": FAILS, "b": GONE}, {"ns": "ns: Name or service not known"}, {"shadow": "it starts"}
+    ) == {
         "recording": f"a: {FULL}",
         "observed": "b: not observed: no answer",
         "discovery": "ns: Name or service not known",
+        "shadow": "shadow: it starts",
     }
 
 
 def test_of_many_name_servers_three_are_named():
-    found = reasons_of({f"n{number}": GONE for number in range(9)}, {})["observed"]
+    found = reasons_of({f"n{number}": GONE for number in range(9)}, {}, {})["observed"]
     assert found.count("no answer") == 3
     assert found.endswith("; and 6 more")
 

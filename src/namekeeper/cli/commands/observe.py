@@ -27,6 +27,7 @@ from namekeeper.cli.tls_files import TlsFiles, take_tls_files
 from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
+from namekeeper.common.printable import printable
 from namekeeper.console.companion import Companion, CompanionMessages, PageSettings
 from namekeeper.console.histories import CAUSE_PART, Histories
 from namekeeper.console.journal_folders import JournalFolders
@@ -49,13 +50,16 @@ from namekeeper.observe.config import (
     ConnectionSettings,
     ObservedCluster,
     Observing,
+    ShadowSettings,
     check_targets,
     parse_observing,
+    shadow_id,
 )
 from namekeeper.observe.observer import ObserverState, ObserverStatus
 from namekeeper.observe.observers import Observers
 from namekeeper.observe.reporting import ObserverCollector, RecordingLines, reasons_of
 from namekeeper.observe.schedule import Rates
+from namekeeper.observe.shadow_server import ShadowServer, serve_words
 from namekeeper.remoting.address import Address, parse_addresses
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.credentials import Credentials
@@ -98,6 +102,14 @@ STALE_MS = 30_000
     help="Journals of name servers of ours to show beside: one, or a folder with several; may be repeated.",
 )  # fmt: skip
 @click.option(
+    "--shadow", "shadow_port", type=click.IntRange(0, 65_535), metavar="PORT",
+    help="Run a name server of ours at this port, for brokers that register with it as well; 0: a free port."
+    " `namekeeper shadow` compares its tables with those of the observed ones.",
+)  # fmt: skip
+@click.option(
+    "--shadow-config", metavar="FILE", help="Properties of that name server, as `serve -c` takes them."
+)
+@click.option(
     "--messages", "messages_file", metavar="FILE",
     help="TOML: send a message when an incident opens and one when it closes, as `messages run` does.",
 )  # fmt: skip
@@ -115,7 +127,8 @@ STALE_MS = 30_000
 def observe(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, namesrv_addr: str, discover: str | None, config_file: str | None,
     journal: str, budget_percent: float, log_file: str | None, with_journals: tuple[str, ...],
-    messages_file: str | None, history_bytes: int, expected_file: str | None, cluster: str | None,
+    shadow_port: int | None, shadow_config: str | None, messages_file: str | None, history_bytes: int,
+    expected_file: str | None, cluster: str | None,
     shows_status: bool, as_json: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Keep a journal of name servers that run, of any release, by asking them, and show a page about them.
@@ -131,10 +144,11 @@ def observe(  # noqa: PLR0913 - one for each option
             return
         page = take_page(connection)
         if config_file is not None:
-            if discover or log_file or any(connection[name] for name in SENDER_OPTIONS):
+            others = (discover, log_file, shadow_config, *(connection[name] for name in SENDER_OPTIONS))
+            if any(others) or shadow_port is not None:
                 raise ConfigError(
                     f"{config_file} says which name servers there are, and how they are reached: leave out"
-                    " --discover, --log and the options for connections"
+                    " --discover, --log, --shadow, --shadow-config and the options for connections"
                 )
             observing = _load(config_file, journal, with_journals)
             secret = ""
@@ -148,7 +162,11 @@ def observe(  # noqa: PLR0913 - one for each option
                 observing, secret = _of_options(
                     namesrv_addr, discover or "", journal, budget_percent, log_file, connection
                 )
-            observing = structs.replace(observing, with_journals=with_journals)
+            observing = structs.replace(
+                observing,
+                with_journals=with_journals,
+                clusters=_with_shadow(observing.clusters, shadow_port, shadow_config),
+            )
         observing = structs.replace(observing, shown_label=cluster)
         messages = _messages_of(observing, messages_file, config_file or "")
         _follow(observing, secret, page, messages, expected_file, history_bytes)
@@ -175,6 +193,15 @@ def _follow(
     observers = Observers(
         observing, lambda cluster: openers[cluster.label](), clock=SystemClock(), on_change=_announce
     )
+    shadows = [
+        ShadowServer(
+            shadow_id(each.label),
+            serve_words(observing, each, each.shadow),
+            lambda line: echo(printable(line)),
+        )
+        for each in observing.clusters
+        if each.shadow is not None
+    ]
     status_file = Path(observing.journal) / STATUS_FILE if observing.clusters else None
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
         opened = None if messages is None else open_messages(messages, closing)
@@ -182,9 +209,12 @@ def _follow(
         if expected_file is not None:
             expected = ExpectedFile(expected_file, echo)
             opened = None if opened is None else structs.replace(opened, expected=expected)
-        companion = _companion(observing, observers, page, opened, expected, history_bytes)
+        companion = _companion(
+            observing, observers, shadows,
+            page=page, messages=opened, expected=expected, history_bytes=history_bytes,
+        )  # fmt: skip
         spare_the_collector()
-        asyncio.run(_run(observers, companion, status_file))
+        asyncio.run(_run(observers, shadows, companion, status_file))
 
 
 def _of_options(
@@ -221,6 +251,23 @@ def _of_options(
     observing = Observing(journal, (cluster,), Rates(budget=budget_percent / 100))
     check_targets(observing, "-n")
     return observing, "" if credentials is None else credentials.secret_key
+
+
+def _with_shadow(
+    clusters: Sequence[ObservedCluster], port: int | None, config_file: str | None
+) -> tuple[ObservedCluster, ...]:
+    """The cluster of the options with its shadow, if there is to be one.
+
+    Raises:
+        ConfigError: there is nothing that it could be compared with, or an option lacks the other one.
+    """
+    if port is None:
+        if config_file is not None:
+            raise ConfigError("--shadow-config has the properties of a shadow: give --shadow PORT, too")
+        return tuple(clusters)
+    if not clusters:
+        raise ConfigError("--shadow needs name servers to compare it with: give -n HOST:PORT")
+    return tuple(structs.replace(each, shadow=ShadowSettings(port, config_file or "")) for each in clusters)
 
 
 def _list(text: str) -> tuple[Address, ...]:
@@ -266,9 +313,11 @@ def _messages_of(observing: Observing, messages_file: str | None, config_file: s
     return file
 
 
-def _companion(
+def _companion(  # noqa: PLR0913 - one for each part
     observing: Observing,
     observers: Observers,
+    shadows: Sequence[ShadowServer],
+    *,
     page: PageSettings | None,
     messages: CompanionMessages | None,
     expected: ExpectedFile | None,
@@ -291,15 +340,24 @@ def _companion(
         page=None if page is None else structs.replace(page, is_needed=False),
         folders=folders,
         messages=messages,
-        reasons=lambda: reasons_of(observers.status(), observers.undiscovered),
+        reasons=lambda: reasons_of(observers.status(), observers.undiscovered, _problems_of(shadows)),
         collect=lambda: [ObserverCollector(observers.status())],
         announce=echo,
     )
 
 
-async def _run(observers: Observers, companion: Companion | None, status_file: Path | None) -> None:
+def _problems_of(shadows: Sequence[ShadowServer]) -> dict[str, str]:
+    return {each.id: each.problem for each in shadows if each.problem}
+
+
+async def _run(
+    observers: Observers,
+    shadows: Sequence[ShadowServer],
+    companion: Companion | None,
+    status_file: Path | None,
+) -> None:
     threads = DaemonThreads("status file", 1)
-    parts = [observers.run(), _say_what_is_recorded(observers)]
+    parts = [observers.run(), _say_what_is_recorded(observers), *(each.run() for each in shadows)]
     if companion is not None:
         parts.append(companion.run())
     if status_file is not None:

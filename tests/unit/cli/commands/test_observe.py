@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from namekeeper.cli.commands import observe as command
 from namekeeper.cli.group import namekeeper
 from namekeeper.daemon_threads import DaemonThreads
+from namekeeper.observe.config import ShadowSettings
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.client import RemotingClient
 from tests.support.system.loops import virtual_time
@@ -25,9 +26,10 @@ def made(monkeypatch):
         def __init__(self, observing, open_sender, *, clock, on_change):
             found.append((observing, open_sender, on_change))
 
-    async def run(observers, companion, status_file):
+    async def run(observers, shadows, companion, status_file):
         found.append(companion)
         found.append(status_file)
+        found.extend(shadows)
 
     monkeypatch.setattr(command, "Observers", Observers)
     monkeypatch.setattr(command, "_run", run)
@@ -63,6 +65,49 @@ def test_the_log_is_that_of_the_only_name_server(made, tmp_path):
     assert run("-n", "a:9876", "--journal", str(tmp_path), "--log", log).exit_code == 0
     (cluster,) = made[0][0].clusters
     assert cluster.logs == {Address("a", 9876): log}
+
+
+def test_a_shadow_runs_beside_the_name_servers(made, tmp_path):
+    words = (
+        "-n",
+        "a:9876",
+        "--journal",
+        str(tmp_path),
+        "--shadow",
+        "9877",
+        "--shadow-config",
+        "my.properties",
+    )
+    assert run(*words).exit_code == 0
+    (observing, *_), _, _, shadow = made
+    assert observing.clusters[0].shadow == ShadowSettings(9877, "my.properties")
+    assert shadow.id == "shadow"
+
+
+def test_each_cluster_of_a_file_may_have_a_shadow(made, tmp_path):
+    file = tmp_path / "observe.toml"
+    file.write_text(
+        'journal = "j"\n[clusters.east]\nname_servers = ["a:1"]\nshadow_port = 9877\n'
+        '[clusters.west]\nname_servers = ["b:1"]\n'
+    )
+    assert run("-c", str(file)).exit_code == 0
+    assert [each.id for each in made[3:]] == ["east.shadow"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("-n", "a:1", "--journal", "{}", "--shadow-config", "f"), "give --shadow PORT"),
+        (("--with-journal", "{}", "--shadow", "9877"), "--shadow needs name servers to compare it with"),
+        (("-c", "{}/observe.toml", "--shadow", "9877"), "leave out"),
+        (("-c", "{}/observe.toml", "--shadow-config", "f"), "leave out"),
+        (("-n", "a:1", "--journal", "{}", "--shadow", "70000"), "70000"),
+    ],
+)
+def test_a_shadow_that_can_not_run_is_refused(tmp_path, words, reason):
+    result = run(*(word.format(tmp_path) for word in words))
+    assert result.exit_code == 2
+    assert reason in result.stderr
 
 
 def test_the_name_servers_of_the_environment_count_where_none_are_given(made, tmp_path):
@@ -232,7 +277,7 @@ async def test_a_stop_does_not_wait_for_a_status_file_on_a_disk_that_hangs(tmp_p
 
     monkeypatch.setattr(command, "_save_status", hang)
     try:
-        await command._run(Observers(), None, tmp_path / "status")
+        await command._run(Observers(), [], None, tmp_path / "status")
     finally:
         may_end.set()
     assert not (tmp_path / "status").exists()
