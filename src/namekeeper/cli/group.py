@@ -36,6 +36,7 @@ COMMANDS: Commands = {
     "admin": ("mqadmin:admin", "Ask and change name servers, as mqadmin does."),
     "compare": ("compare:compare", "Show where name servers disagree."),
     "drift": ("commands.drift:drift", "What name servers disagree about, since when, and why."),
+    "shadow": ("commands.shadow:shadow", "Whether a new name server has the tables of the old ones."),
     "what-if": ("what_if:what_if_command", "Which topics would suffer if brokers were gone."),
     "fleet": ("fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
     "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),

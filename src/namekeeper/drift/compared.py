@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.source import PastAnswers
 from namekeeper.common.namesrv_clusters import namesrv_clusters
 from namekeeper.drift.witness import MEMORY_MS, Witness
@@ -18,7 +19,7 @@ __all__ = [
     "histories_of",
     "lacking_a_cluster",
     "last_common_instant",
-    "why_not",
+    "why_not_text",
 ]
 
 TOGETHER_END_MS = 90_000
@@ -91,6 +92,11 @@ def histories_of(source: PastAnswers, at: int | None, back_ms: int) -> list[Hist
     return [longer.get(each.namesrv, each) for each in found]
 
 
-def why_not(witness: Witness) -> Knowledge | None:
-    """Why a name server is not compared; None if it is."""
-    return None if witness.has_rows_now else witness.history.knowledge(witness.at)
+def why_not_text(witness: Witness) -> str:
+    """Why a name server is not compared; empty if it is."""
+    if witness.has_rows_now:
+        return ""
+    reason, last = witness.history.knowledge(witness.at), witness.history.knows_up_to
+    if reason is Knowledge.NOT_YET and last is not None and witness.at - last > TOGETHER_END_MS:
+        return "its records end long before those of the others"
+    return explain_knowledge(reason)

@@ -18,6 +18,7 @@ __all__ = [
     "KvSubject",
     "Subject",
     "TopicSubject",
+    "differing_topics",
     "disagreements",
 ]
 
@@ -181,7 +182,7 @@ def disagreements(witnesses: Sequence[Witness], at: int) -> Found:
     """Find what the name servers of one cluster disagree about at an instant (wall ms)."""
     found = _Finding(witnesses, at)
     brokers = found.settled(map(BrokerSubject, _brokers(witnesses)))
-    topics = found.settled(_topics(witnesses, at))
+    topics = found.settled(differing_topics(witnesses, at))
     entries = found.settled(_entries(witnesses, at))
     return Found(brokers, topics, entries, found.unsettled)
 
@@ -237,7 +238,7 @@ def _brokers(witnesses: Iterable[Witness]) -> list[BrokerId]:
     return sorted({broker for each in witnesses for broker in each.brokers})
 
 
-def _topics(witnesses: Sequence[Witness], at: int) -> Iterator[TopicSubject]:
+def differing_topics(witnesses: Sequence[Witness], at: int) -> Iterator[TopicSubject]:
     """The topics whose rows differ where the broker name is, sorted."""
     known = [each for each in witnesses if each.has_rows_now]
     rows = [dict(each.history.rows(TopicKey, at)) for each in known]

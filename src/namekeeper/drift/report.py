@@ -4,14 +4,11 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.times import iso_text
-from namekeeper.drift.compared import TOGETHER_END_MS, Compared, compared, why_not
+from namekeeper.drift.compared import Compared, compared, why_not_text
 from namekeeper.drift.disagreement import Found, disagreements
 from namekeeper.drift.verdict import Detail, DriftKind, DriftVerdict, VerdictFacts, verdicts, worst_first
-from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
-from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = [
@@ -19,9 +16,11 @@ __all__ = [
     "Differing",
     "DriftReport",
     "DriftValue",
+    "VerdictValue",
     "drift_report",
     "find_drift",
     "report_values",
+    "verdict_value",
 ]
 
 
@@ -136,7 +135,7 @@ def drift_report(groups: Compared) -> DriftReport:
         for each in cluster:
             others = [other.namesrv for other in known if other is not each] if each in known else []
             name_servers.append(
-                ComparedNamesrv(each.namesrv, others, each.history.knows_up_to, _why_not(each))
+                ComparedNamesrv(each.namesrv, others, each.history.knows_up_to, why_not_text(each))
             )
         if len(known) > 1:
             of_cluster = disagreements(cluster, groups.at)
@@ -154,13 +153,14 @@ def report_values(report: DriftReport, limit: int) -> DriftValue:
         at=report.at,
         at_iso=iso_text(report.at),
         name_servers=report.name_servers,
-        verdicts=[_verdict_value(each) for each in report.verdicts[:limit]],
+        verdicts=[verdict_value(each) for each in report.verdicts[:limit]],
         total=len(report.verdicts),
         unsettled=report.unsettled,
     )
 
 
-def _verdict_value(verdict: DriftVerdict) -> VerdictValue:
+def verdict_value(verdict: DriftVerdict) -> VerdictValue:
+    """A verdict as a value for JSON."""
     details = [
         DetailValue(**structs.asdict(each), at_iso=UNSET if each.at is None else iso_text(each.at))
         for each in verdict.details
@@ -168,13 +168,3 @@ def _verdict_value(verdict: DriftVerdict) -> VerdictValue:
     members = {**structs.asdict(verdict), "details": details}
     del members["text"]
     return VerdictValue(**members, since_iso=iso_text(verdict.since))
-
-
-def _why_not(witness: Witness) -> str:
-    reason = why_not(witness)
-    if reason is None:
-        return ""
-    last = witness.history.knows_up_to
-    if reason is Knowledge.NOT_YET and last is not None and witness.at - last > TOGETHER_END_MS:
-        return "its records end long before those of the others"
-    return explain_knowledge(reason)

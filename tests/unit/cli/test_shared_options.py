@@ -136,7 +136,7 @@ def test_every_command_about_name_servers_takes_the_label_of_a_cluster():
     }
     assert labelled == {
         ("audit",), ("drift",), ("expect", "check"), ("expect", "learn"), ("history",), ("incidents",), ("past",),
-        ("route-at",), ("undo",), ("why",),
+        ("route-at",), ("shadow",), ("undo",), ("why",),
         ("console",), ("mcp",), ("messages", "run"), ("observe",), ("report",),
     }  # fmt: skip
 
@@ -182,7 +182,7 @@ def words_of(tmp_path, monkeypatch) -> dict[tuple[str, ...], list[str]]:
         ("maintenance", "start"): ["--for", "30m", "--broker", "b"],
         ("why",): ["T", *journal], ("route-at",): ["T", *journal], ("history",): journal,
         ("audit",): journal, ("drift",): journal, ("incidents",): journal, ("past",): journal, ("journal", "replay"): [folder],
-        ("undo",): journal, ("report",): ["drift", "--warehouse", "w"],
+        ("shadow",): ["--id", "a_1", *journal], ("undo",): journal, ("report",): ["drift", "--warehouse", "w"],
     }  # fmt: skip
 
 

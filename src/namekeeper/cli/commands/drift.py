@@ -1,13 +1,9 @@
 """`namekeeper drift`: what the name servers of a cluster disagree about, since when, and what to look at."""
 
-import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
-from namekeeper.answers.times import Zone, shown, shown_window
+from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
@@ -22,22 +18,16 @@ from namekeeper.cli.history import (
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
+from namekeeper.cli.verdict_table import Dated, show_verdicts
 from namekeeper.common.counts import shown_count
-from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.drift.compared import histories_of
 from namekeeper.drift.report import DriftReport, find_drift, report_values
-from namekeeper.drift.verdict import Detail, DriftVerdict
 from namekeeper.errors import NamekeeperError
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["EXIT_DIFFERENT", "drift"]
 
 EXIT_DIFFERENT = 1
-
-_WIDTH_WITHOUT_TERMINAL = 160
 
 
 @click.command("drift", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -102,42 +92,8 @@ def _print(report: DriftReport, limit: int, zone: Zone) -> None:
     if not report.verdicts:
         echo(f"These agree: {what}.")
         return
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL, highlight=False)
-    console.print(_table(report, limit, zone))
+    show_verdicts([Dated(each, report.at) for each in report.verdicts[:limit]], zone)
     more = len(report.verdicts) - limit
     if more > 0:
         note(f"note: {shown_count(more, 'verdict')} more: give --limit {len(report.verdicts)}")
     echo(f"{shown_count(len(report.verdicts), 'verdict')} on {what}.")
-
-
-def _table(report: DriftReport, limit: int, zone: Zone) -> "Table":
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("since", "verdict"):
-        table.add_column(head, overflow="fold")
-    for verdict in report.verdicts[:limit]:
-        since = f"{_since(verdict, zone)}\nfor {shown_duration(report.at - verdict.since)}"
-        table.add_row(Text(since), Text("\n".join(_lines(verdict, zone))))
-    return table
-
-
-def _since(verdict: DriftVerdict, zone: Zone) -> str:
-    if verdict.is_since_known:
-        return shown_window(verdict.since, verdict.since_window_ms, zone)
-    return f"{shown(verdict.since, zone)} or before"
-
-
-def _lines(verdict: DriftVerdict, zone: Zone) -> Iterator[str]:
-    yield printable(verdict.summary)
-    for detail in verdict.details:
-        yield printable(f"  {_detail(detail, zone)}")
-
-
-def _detail(detail: Detail, zone: Zone) -> str:
-    when = "" if detail.at is None else f", {shown_window(detail.at, detail.window_ms, zone)}"
-    return f"{detail.namesrv}: {detail.text}{when}"
