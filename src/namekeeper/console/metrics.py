@@ -3,7 +3,7 @@
 No label holds the name of a broker, a topic or a name server, so the number of series is fixed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
@@ -13,9 +13,10 @@ from prometheus_client.registry import Collector
 
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.drift.report import DriftReport
+from namekeeper.drift.shadow import ShadowReport, ShadowState
 from namekeeper.notifications.incident_facts import SeenIncident
 
-__all__ = ["DriftCollector", "IncidentCollector", "render_metrics"]
+__all__ = ["DriftCollector", "IncidentCollector", "ShadowCollector", "render_metrics"]
 
 _PREFIX = "namekeeper_drift_"
 
@@ -84,6 +85,39 @@ class IncidentCollector(Collector):
         for (kind, label), count in counts.items():
             family.add_metric((kind, label), count)
         yield family
+
+
+class ShadowCollector(Collector):
+    """Turns the comparison of each shadow into metric families; without a shadow there are none."""
+
+    def __init__(self, reports: Sequence[ShadowReport]) -> None:
+        self._reports = reports
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every family."""
+        if not self._reports:
+            return
+        prefix = "namekeeper_shadow_"
+        numbers: Mapping[str, tuple[str, Callable[[ShadowReport], float]]] = {
+            "compared": ("1: the shadow is compared now.", lambda one: one.state is not ShadowState.UNKNOWN),
+            "equal_seconds": ("How long nothing has differed; 0: it does.", lambda one: one.equal_ms / 1_000),
+            "differences": ("Verdicts on what differs now.", lambda one: len(one.differences)),
+            "changes": ("Changes that it and another name server have seen since.", lambda one: one.changes),
+        }
+        for name, (about, number_of) in numbers.items():
+            family = GaugeMetricFamily(f"{prefix}{name}", about, labels=("cluster",))
+            for each in self._reports:
+                family.add_metric((each.cluster_label,), number_of(each))
+            yield family
+        brokers = GaugeMetricFamily(
+            f"{prefix}brokers",
+            "Brokers, by whether they register with the shadow.",
+            labels=("cluster", "state"),
+        )
+        for each in self._reports:
+            brokers.add_metric((each.cluster_label, "registered"), each.brokers)
+            brokers.add_metric((each.cluster_label, "not_registered"), len(each.not_registered))
+        yield brokers
 
 
 def render_metrics(collectors: Iterable[Collector], accept: str = "") -> tuple[bytes, str]:

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from namekeeper.access.peer import Peer
 from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Histories
-from namekeeper.console.metrics import DriftCollector, IncidentCollector, render_metrics
+from namekeeper.console.metrics import DriftCollector, IncidentCollector, ShadowCollector, render_metrics
 from namekeeper.console.query import Query
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.console.views import ConsoleViews
@@ -237,7 +237,8 @@ class ConsoleServer:
         def body() -> tuple[bytes, str]:
             with self._histories.lock.to_look():
                 report, incidents = self._views.present_drift(), self._views.open_incidents()
-            ours = [DriftCollector(report), IncidentCollector(incidents, labels)]
+                shadows = ShadowCollector(self._views.present_shadows())
+            ours = [DriftCollector(report), IncidentCollector(incidents, labels), shadows]
             return render_metrics([*ours, *more], request.headers.get("Accept", ""))
 
         await self.reader.has_begun.wait()

@@ -14,7 +14,7 @@ from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows, has_enough
-from namekeeper.console.computed import LastOf
+from namekeeper.console.computed import Computed, LastOf
 from namekeeper.console.difference import difference
 from namekeeper.console.earlier import EarlierPart, Use
 from namekeeper.console.histories import EarlierQuery, Histories
@@ -25,6 +25,8 @@ from namekeeper.console.query import Query, change_query, instant_in, name_in, n
 from namekeeper.console.subjects import broker_lanes, topic_lanes
 from namekeeper.console.tables import ROWS_LIMIT, broker_rows, namesrv_rows, topic_rows, troubles
 from namekeeper.drift.report import DriftReport, find_drift, report_values
+from namekeeper.drift.shadow import ShadowReport, present_shadows
+from namekeeper.drift.shadow_value import shadow_summary
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.history.forgotten import SearchKind
@@ -71,6 +73,9 @@ class ConsoleViews:
         self._who_knows = who_knows
         self.drift_of_now = computed_drift(histories, clock)
         """The drift of the present, for all parts of the process."""
+        self._shadows = Computed(
+            lambda: present_shadows([each.history for each in histories.followed]), clock
+        )
         self._incidents = PresentIncidents(histories, clock, self.drift_of_now.value, expected)
         self._held_cache = HeldCache()
         self._past_drift = LastOf[tuple[int, int], DriftReport]()
@@ -127,7 +132,13 @@ class ConsoleViews:
     def drift(self, query: Query) -> dict[str, Any]:
         """The first verdicts on what name servers disagree about at an instant, the worst kind first."""
         at = self._instant(query, "at")
-        return structs.asdict(report_values(self._drift_at(at), number_in(query, "limit", 100, ROWS_LIMIT)))
+        shadows = self.present_shadows() if at is None else []
+        return {
+            **structs.asdict(report_values(self._drift_at(at), number_in(query, "limit", 100, ROWS_LIMIT))),
+            "shadows": [
+                {"id": each.shadow, "state": each.state, "summary": shadow_summary(each)} for each in shadows
+            ],
+        }
 
     def _drift_at(self, at: int | None) -> DriftReport:
         """The drift at an instant; None is now. The last one is cached: the page counts and lists it."""
@@ -140,6 +151,10 @@ class ConsoleViews:
     def present_drift(self) -> DriftReport:
         """The present drift, which is found again after a while."""
         return self.drift_of_now.value().report
+
+    def present_shadows(self) -> Sequence[ShadowReport]:
+        """Whether each shadow has the tables of the others now, which is found again after a while."""
+        return self._shadows.value()
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
@@ -250,7 +265,7 @@ class ConsoleViews:
             return view in {"incidents", "incident"} and self._incidents.is_due
         at = self._instant(query, "at")
         is_drift_due = (
-            self.drift_of_now.is_due
+            self.drift_of_now.is_due or self._shadows.is_due
             if at is None
             else not self._past_drift.has((self._histories.revision, at))
         )

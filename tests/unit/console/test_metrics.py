@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from namekeeper.answers.incidents.failures import IncidentKind
-from namekeeper.console.metrics import DriftCollector, IncidentCollector, render_metrics
+from namekeeper.console.metrics import DriftCollector, IncidentCollector, ShadowCollector, render_metrics
 from namekeeper.drift.report import find_drift
+from namekeeper.drift.shadow import present_shadows
 from namekeeper.notifications.incident_facts import SeenIncident
 from tests.unit.answers.story import MINUTE, Story
 from tests.unit.drift.fleet import A, align_ends, fleet, report
+from tests.unit.drift.test_shadow import C, with_shadow
 from tests.unit.notifications.seen import found
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "drift.md"
@@ -91,6 +93,50 @@ def test_each_kind_of_incident_is_there_while_nothing_is_wrong():
     (family,) = IncidentCollector([], {}).collect()
     assert {(each.labels["cluster"], each.value) for each in family.samples} == {("", 0)}
     assert family.name in (REFERENCE.parent / "observe.md").read_text()
+
+
+def shadow_samples(*stories: Story) -> dict[tuple[str, ...], float]:
+    align_ends(stories)
+    collector = ShadowCollector(present_shadows([each.history() for each in stories]))
+    return {
+        (sample.name.removeprefix("namekeeper_shadow_"), *sample.labels.values()): sample.value
+        for family in collector.collect()
+        for sample in family.samples
+    }
+
+
+def test_a_shadow_has_numbers_and_without_one_there_are_none():
+    assert shadow_samples(*fleet()) == {}
+    stories = with_shadow(1, "east")
+    for each in stories:
+        each.ordered("orders", "broker-a:4")
+    stories[0].registers("broker-c", C)
+    assert shadow_samples(*stories) == {
+        ("compared", "east"): 1,
+        ("equal_seconds", "east"): 63,
+        ("differences", "east"): 0,
+        ("changes", "east"): 1,
+        ("brokers", "east", "registered"): 2,
+        ("brokers", "east", "not_registered"): 1,
+    }
+    stories[0].ordered("orders", "broker-b:4")
+    found = shadow_samples(*stories)
+    assert (found["equal_seconds", "east"], found["differences", "east"]) == (0, 1)
+
+
+def test_a_shadow_that_is_not_compared_is_0():
+    found = shadow_samples(*with_shadow(0))
+    assert (found["compared", ""], found["equal_seconds", ""]) == (0, 0)
+
+
+def test_each_metric_of_a_shadow_has_a_row_in_the_documents():
+    rows = (REFERENCE.parent / "shadow.md").read_text().splitlines()
+    named = {row.split("`")[1] for row in rows if row.startswith("| `namekeeper_shadow_")}
+    stories = with_shadow(1)
+    assert named == {
+        family.name
+        for family in ShadowCollector(present_shadows([each.history() for each in stories])).collect()
+    }
 
 
 def test_each_metric_has_a_row_in_the_documents():

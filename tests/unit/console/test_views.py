@@ -19,6 +19,7 @@ from tests.unit.answers.story import MINUTE, Story
 from tests.unit.console.incident import histories_of
 from tests.unit.console.test_histories import Clock
 from tests.unit.drift.fleet import align_ends
+from tests.unit.drift.test_shadow import with_shadow
 
 VIEWS = (
     "overview", "incidents", "troubles", "drift", "brokers", "topics", "changes", "beside", "topic", "broker",
@@ -46,11 +47,29 @@ def test_drift_is_what_the_command_finds(stories, tmp_path):
     source = JournalAnswers([story.folder(tmp_path / story.journal.namesrv) for story in stories])
     for at, count in ((None, 1), (end, 1), (end - MINUTE, 0)):
         found = views.drift({} if at is None else {"at": str(at)})
+        assert found.pop("shadows") == []
         assert found == structs.asdict(report_values(find_drift(source.histories(at, DAY_MS), at), 100))
         assert found["total"] == count
     assert views.drift({"limit": "0"})["verdicts"] == []
     with pytest.raises(ConfigError, match="limit must be a number from 0 to 500"):
         views.drift({"limit": "501"})
+
+
+def test_drift_of_the_present_says_whether_a_shadow_is_equal():
+    stories = with_shadow()
+    end = align_ends(stories)
+    histories, clock = histories_of(*stories), Clock(end)
+    views = ConsoleViews(histories, None, clock)
+    (found,) = views.drift({})["shadows"]
+    assert (found["id"], found["state"]) == ("shadow", "equal")
+    assert found["summary"].startswith(
+        "equal for 1 min 1 s, 0 changes: 2 brokers and 4 topics, as at ns-1, ns-2"
+    )
+    assert views.drift({"at": str(end)})["shadows"] == []
+    before = views.present_shadows()
+    assert (views.present_shadows() is before, views.is_due("drift", {})) == (True, False)
+    clock.mono_ms += 1_000
+    assert (views.is_due("drift", {}), views.present_shadows() is before) == (True, False)
 
 
 def test_present_drift_is_found_again_after_a_while(stories):

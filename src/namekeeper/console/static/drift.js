@@ -43,6 +43,8 @@ export const Drift = ({ overview, version }) => {
   const { value, problem, isOld } = useAnswer("drift", { at, limit: LIMIT }, `${version} ${times}`);
   return h("div", { "aria-busy": String(isOld) },
     h("h2", { id: "drift" }, "What name servers disagree about", value ? h("span", { class: "count" }, ` ${value.total.toLocaleString("en")}`) : null),
+    value ? value.shadows.map((row) => h(Notice, { key: row.id },
+      h(Name, { text: row.id }), `: ${printable(row.summary)}`)) : null,
     h(Slider, { overview }),
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? value.name_servers.filter((row) => row.why_not).map((row) => h(Notice, { key: row.namesrv },
