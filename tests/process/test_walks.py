@@ -16,7 +16,10 @@ from tests.process.running import NameServerProcess, environment
 from tests.support.documents.commands import Typist, commands_of
 from tests.support.documents.shapes import block_after, shows
 from tests.unit.answers.story import Story
+from tests.unit.drift.fleet import align_ends
+from tests.unit.drift.test_shadow import with_shadow
 
+DAY_MS = 24 * 60 * 60 * 1_000
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
 
 
@@ -54,13 +57,22 @@ def test_on_call_the_questions_are_answered(tmp_path):
         assert any(word in done.stdout for word in ("orders", "deleted", "b0")), (command, done.stdout)
 
 
+def observed_for_days(folder: Path) -> None:
+    """Journals of two name servers and of their shadow, which are equal for four days."""
+    stories = with_shadow()
+    align_ends(stories, 4 * DAY_MS)
+    for story in stories:
+        story.folder(folder / story.journal.namesrv)
+
+
 def test_an_operator_keeps_a_journal_and_compares(tmp_path):
-    """Every command of two pages but those that start a server, and that follow a journal for ever."""
+    """Every command of two pages but those that start a server or an observer, and that follow a journal for ever."""
     commands = commands_of(text_of("keep-a-journal.md")) + commands_of(
         text_of("replace-a-java-name-server.md")
     )
     properties = tmp_path / "namesrv.properties"
     properties.write_text("listenPort=9876\n")
+    observed_for_days(tmp_path / "observed")
     with NameServerProcess(tmp_path / "first") as first, NameServerProcess(tmp_path / "second") as second:
         one, other = (server.started().address for server in (first, second))
         journal = first.folder / "journal" / one.rpartition(":")[2]
@@ -70,7 +82,7 @@ def test_an_operator_keeps_a_journal_and_compares(tmp_path):
             "/path/to/namesrv.properties": str(properties), "host:9876": one, "host:9877": other, "other-host:9876": other,
         }  # fmt: skip
         operator = Typist(environment(tmp_path), tmp_path, instead)
-        typed = [each for each in commands if not each.startswith("namekeeper serve")]
+        typed = [each for each in commands if not each.startswith(("namekeeper serve", "namekeeper observe"))]
         assert len(typed) >= 8
         for command in typed:
             program, *words = operator.words_of(command)
