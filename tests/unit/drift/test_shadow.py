@@ -10,6 +10,8 @@ from namekeeper.drift.shadow import ShadowReport, ShadowState, shadow_report
 from namekeeper.drift.verdict import DriftKind
 from namekeeper.drift.witness import BrokerId
 from tests.support.history.observed import BEGIN, BROKER, FIRST, ORDINARY, observed
+from tests.support.journal.folder import read_records
+from tests.support.journal.history import history_of
 from tests.unit.answers.story import MINUTE, Story
 from tests.unit.drift.fleet import A, B, align_ends, changes_queues, fleet
 from tests.unit.drift.test_windows import histories
@@ -112,6 +114,14 @@ def test_a_broker_that_never_registered_with_the_shadow_is_named_once_and_its_to
     assert found.equal_since is not None
 
 
+def test_a_broker_that_is_new_is_not_missing_at_the_shadow_yet():
+    stories = with_shadow(1)
+    stories[0].registers("broker-c", C)
+    found = compared(stories, 29_000)
+    assert (found.state, found.not_registered) == (ShadowState.EQUAL, [])
+    assert len(compared(stories, 1_000).not_registered) == 1
+
+
 def test_a_broker_that_registers_with_the_shadow_later_was_no_difference_before():
     stories = with_shadow()
     for each in stories[:2]:
@@ -173,6 +183,20 @@ def test_a_restart_of_the_shadow_is_no_difference_and_its_absence_does_not_count
     assert 4 * MINUTE <= found.unknown_ms <= 4 * MINUTE + 2_000
     assert found.equal_since is not None
     assert found.equal_ms == found.at - found.equal_since - found.unknown_ms
+
+
+def test_time_counts_while_the_shadow_and_any_other_is_known():
+    stories = with_shadow()
+    for each in stories:
+        each.later(5 * MINUTE)
+    for each in stories[:2]:  # one after the other
+        each.later(5 * MINUTE * stories.index(each))
+        each.restarts_with_its_routes(down_ms=MINUTE)
+    assert compared(stories).unknown_ms == 0
+    for each in stories[:2]:
+        each.restarts_with_its_routes(down_ms=MINUTE)
+    found = compared(stories)
+    assert 0 < found.unknown_ms <= MINUTE + 1_000
 
 
 def test_a_difference_goes_on_over_a_restart_of_the_shadow():
@@ -246,6 +270,40 @@ def test_a_difference_that_may_have_ended_within_the_window_does_not_count(end_m
         each.end(30 * MINUTE)
     found = shadow_report(histories(written), SHADOW)
     assert (len(found.ended), found.changes) == (count, 1 - count)
+
+
+def test_a_difference_does_not_count_while_the_change_of_the_other_may_have_happened_before():
+    written, (other, mine) = observed(FIRST, SHADOW)
+    for each in (other, mine):
+        each.come(0, 0)
+    queues = (8, 8, *ORDINARY[2:])
+    mine.change_topics(10 * MINUTE, 0, orders=queues)
+    other.change_topics(20 * MINUTE, 5 * MINUTE, orders=queues)
+    for each in (other, mine):
+        each.end(30 * MINUTE)
+    found = shadow_report(histories(written), SHADOW, BEGIN + 18 * MINUTE)
+    assert (found.state, found.unsettled) == (ShadowState.EQUAL, 1)
+    assert shadow_report(histories(written), SHADOW, BEGIN + 14 * MINUTE).state is ShadowState.DIFFERENT
+    assert [each.to for each in shadow_report(histories(written), SHADOW).ended] == [BEGIN + 20 * MINUTE]
+
+
+def test_a_topic_that_differed_before_everything_that_is_read_is_a_difference():
+    """It is in the first checkpoint, and no change names it."""
+    stories = with_shadow(1)
+    changes_queues(stories[0], A, "orders", 8)
+    begun = []
+    for each in stories:
+        each.later(MINUTE)
+        begun.append(len(each.journal.lines()))
+        each.journal.begin_checkpoint("periodic")
+        each.journal.go_on_with_checkpoint(1_000)
+    align_ends(stories, 5 * MINUTE)
+    read = [
+        history_of(each.journal.namesrv, read_records(each.journal.lines()[begin:], None))
+        for each, begin in zip(stories, begun, strict=True)
+    ]
+    (one,) = shadow_report(read, SHADOW).differences
+    assert (one.kind, one.topics, one.is_since_known) == (DriftKind.QUEUES_DIFFER, ["orders"], False)
 
 
 def test_a_broker_that_both_lost_within_the_window_is_no_difference():
