@@ -17,6 +17,7 @@ import fcntl
 import re
 import struct
 import termios
+from collections.abc import Callable
 from typing import cast
 
 from aiohttp import web
@@ -35,6 +36,9 @@ accepts 64 connections, so a new one has a few iterations in any case."""
 YOUNG_SECONDS = 1.0
 """Age up to which a connection is young: a probe sends its request at once, and waits a second or two for its
 answer."""
+FRESH_SECONDS = 0.1
+"""Age up to which a connection with a request keeps its descriptor while descriptors are few: probes behind a
+burst are answered by then. New connections wait in the kernel meanwhile."""
 ANSWERS_LIMIT = 64
 """Answers that the server makes at a time: each may have some megabytes."""
 ANSWERS_OF_HOST = ANSWERS_LIMIT // 2
@@ -106,37 +110,50 @@ class Gate:
         self._connections[handler] = connection
         if len(self.asking) >= self.asking.limit:
             victim = self._slow_one() or (
-                self._one_of_a_burst() if len(self.asking) >= ASKING_BURST else None
+                self._one_of_a_burst(lambda _: False) if len(self.asking) >= ASKING_BURST else None
             )
             if victim is not None:
                 victim.abort()
 
-    def evict_one(self) -> None:
-        """Disconnect a peer because descriptors are few.
+    def evict_one(self) -> bool:
+        """Disconnect a peer because descriptors are few; return whether a new connection should wait.
 
-        It is a slow one, else one of the fullest stage or kind of stream.
+        It is a slow one, else one of the fullest stage or kind of stream. While only fresh connections with a
+        request are there, the next iterations of the loop answer them, and nobody is disconnected.
         """
+        fresh_since = asyncio.get_running_loop().time() - FRESH_SECONDS
+
+        def is_fresh(each: Connection) -> bool:
+            return each.began > fresh_since
+
+        with_slot = [each for each in self._connections.values() if each.slots is not None]
         victim = self._slow_one()
         if victim is None:
-            every = [each.slots for each in self._connections.values() if each.slots is not None]
-            fullest = max(every, key=len, default=self.asking)
+            fullest = max(
+                (each.slots for each in with_slot if each.slots is not None), key=len, default=self.asking
+            )
             victim = (
-                self._one_of_a_burst() if fullest is self.asking else fullest.first_to_go(lambda _: False)
+                self._one_of_a_burst(is_fresh) if fullest is self.asking else fullest.first_to_go(is_fresh)
             )
         if victim is not None:
             victim.abort()
+        return victim is not None or any(map(is_fresh, with_slot))
 
     def _slow_one(self) -> "Connection | None":
         """Find a connection that has had time to send its request."""
         young_since = asyncio.get_running_loop().time() - YOUNG_SECONDS
         return self.asking.first_to_go(lambda each: each.began > young_since or each.has_sent())
 
-    def _one_of_a_burst(self) -> "Connection | None":
-        """Find the connection that is least like a probe: probes send a complete request at once."""
+    def _one_of_a_burst(self, is_spared: "Callable[[Connection], bool]") -> "Connection | None":
+        """Find the connection that is least like a probe: probes send a complete request at once.
+
+        Args:
+            is_spared: whether a connection stays that has sent something which the server has not read yet.
+        """
         return (
             self.asking.first_to_go(lambda each: not each.has_begun or each.has_sent())
             or self.asking.first_to_go(lambda each: each.has_sent())
-            or self.asking.first_to_go(lambda _: False)
+            or self.asking.first_to_go(is_spared)
         )
 
     def leave(self, handler: web.RequestHandler) -> None:

@@ -56,7 +56,7 @@ class PageListener:
     Args:
         protocol: makes the protocol of a connection that may speak HTTP.
         count: returns the number of connections that speak HTTP.
-        evict_one: ends one of these, as descriptors are few.
+        evict_one: ends one of these, as descriptors are few; returns whether there was one to end.
         tls: gives the TLS context; None: plain HTTP.
     """
 
@@ -66,7 +66,7 @@ class PageListener:
         tls: TlsContexts | None,
         *,
         count: Callable[[], int] = lambda: 0,
-        evict_one: Callable[[], None] = lambda: None,
+        evict_one: Callable[[], bool] = lambda: False,
     ) -> None:
         self._protocol = protocol
         self._count, self._evict_one = count, evict_one
@@ -101,7 +101,7 @@ class PageListener:
             has_room=self._has_room,
             on_accept=self._begin,
             on_refuse=partial(self._note, "a new peer"),
-            is_full=lambda: self._excess() >= BEYOND_LIMIT,
+            must_wait=self._must_wait,
             frees_descriptor=self._frees_descriptor,
         )
 
@@ -124,18 +124,28 @@ class PageListener:
             self._end_one(len(self._handshakes) > self._allowed // 2)
         return excess < BEYOND_LIMIT
 
+    def _must_wait(self, accepted: int) -> bool:
+        """Whether new sockets wait in the kernel for the next loop iteration, where there may be room.
+
+        Each socket beyond the limit has ended a connection. If an iteration starts with too many nonetheless,
+        there was none to end: the sockets of a burst become connections a few iterations later.
+        """
+        if self._excess() < BEYOND_LIMIT:
+            return False
+        return (
+            bool(accepted)
+            or self._end_one(len(self._handshakes) > self._allowed // 2)
+            or bool(self._connecting)
+        )
+
     def _frees_descriptor(self) -> bool:
         """End a connection, as the process has no descriptor left; return whether there was one."""
-        handshakes, connections = len(self._handshakes), self._count()
-        if handshakes or connections:
-            self._end_one(handshakes > connections)
-        return handshakes + connections > 0
+        return self._end_one(len(self._handshakes) > self._count())
 
-    def _end_one(self, is_handshake: bool) -> None:  # noqa: FBT001 - its name says it
-        if is_handshake:
-            self._end_the_oldest_handshake()
-        else:
-            self._evict_one()
+    def _end_one(self, is_handshake: bool) -> bool:  # noqa: FBT001 - its name says it
+        """End a handshake or a connection, the other if there is none; return whether there was one."""
+        first, second = self._end_the_oldest_handshake, self._evict_one
+        return (first() or second()) if is_handshake else (second() or first())
 
     def _excess(self) -> int:
         return self._count() + len(self._connecting) - self._allowed
@@ -165,10 +175,9 @@ class PageListener:
         elif len(self._handshakes) >= HANDSHAKES_BURST:
             self._end_the_oldest_handshake()
 
-    def _end_the_oldest_handshake(self) -> None:
+    def _end_the_oldest_handshake(self) -> bool:
         victim = self._handshakes.first_to_go(lambda task: task.cancelling() > 0)
-        if victim is not None:
-            victim.cancel()
+        return victim is not None and victim.cancel()
 
     async def _connect(self, sock: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(self._protocol, sock)

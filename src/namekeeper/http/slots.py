@@ -54,9 +54,10 @@ class Slots(Generic[Holder]):
 
         If all holders of this host are spared, a host with the next most follows, down to hosts that have an
         equal part of the limit: one peer with hundreds of hosts must not close a host's second connection.
+        Where descriptors are few, the holders stay below the limit. Then it is an equal part of the holders.
         """
         hosts = sorted(self._holders.values(), key=len, reverse=True)
-        part = self.limit / max(1, len(hosts))
+        part = min(self.limit, self._count) / max(1, len(hosts))
         for index, holders in enumerate(hosts):
             if index and len(holders) < part:
                 return None

@@ -78,7 +78,7 @@ class Acceptor:
         has_room: Callable[[], bool],
         on_accept: Callable[[socket.socket, Address], None],
         on_refuse: Callable[[str], None],
-        is_full: Callable[[], bool] = lambda: False,
+        must_wait: Callable[[int], bool] = lambda _: False,
         frees_descriptor: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start to accept.
@@ -88,14 +88,14 @@ class Acceptor:
             has_room: whether one more connection is allowed.
             on_accept: gets the non-blocking socket and the peer's address.
             on_refuse: gets the reason why a new socket was closed.
-            is_full: whether further new sockets wait for the next iteration of the loop, which has one more
-                in any case.
+            must_wait: whether further new sockets wait for the next iteration of the loop. It gets the number
+                of sockets that this iteration has accepted.
             frees_descriptor: called when the process has no descriptor left. Whether it has ended another
                 connection, whose descriptor is free in the next iteration: then the new socket waits.
         """
         self._loop = asyncio.get_running_loop()
         self._sockets = sockets
-        self._has_room, self._is_full = has_room, is_full
+        self._has_room, self._must_wait = has_room, must_wait
         self._frees_descriptor = frees_descriptor
         self._on_accept = on_accept
         self._on_refuse = on_refuse
@@ -128,7 +128,7 @@ class Acceptor:
 
     def _accept_some(self, listener: socket.socket) -> None:
         for accepted in range(ACCEPTS_PER_TURN):
-            if accepted and self._is_full():
+            if self._must_wait(accepted):
                 return
             try:
                 sock, where = listener.accept()

@@ -103,25 +103,33 @@ async def test_health_has_a_place_whatever_others_do_not_send(site: Site, crowd:
 
 @both_loops
 @without_tls
+@pytest.mark.parametrize("hosts", [1, 30])
+@pytest.mark.parametrize("probes", [1, 27])
 @pytest.mark.parametrize("data", [b"", b"GET /metr"], ids=["silent", "half a line"])
-async def test_health_has_a_place_behind_a_burst_where_descriptors_are_few(site: Site, data: bytes) -> None:
+async def test_health_has_a_place_behind_a_burst_where_descriptors_are_few(
+    site: Site, data: bytes, probes: int, hosts: int
+) -> None:
     """All of a burst were accepted at once, and each beyond the limit was reset, a probe too."""
     port, listener_of_site = site.server.port, site.server._server._listener
     assert listener_of_site is not None
     listener_of_site._allowed = 12
     with contextlib.ExitStack() as burst:
-        probes = []
+
+        def connected_from(host: str, data: bytes) -> socket.socket:
+            peer = burst.enter_context(
+                socket.create_connection(("127.0.0.1", port), source_address=(host, 0))
+            )
+            peer.sendall(data)
+            peer.setblocking(False)
+            return peer
+
+        asking = []
         for path in (b"/healthz", b"/readyz"):
-            for number in range(30):  # the loop accepts none of them before the last one
-                host = f"127.0.1.{number + 1}"
-                peer = socket.create_connection(("127.0.0.1", port), source_address=(host, 0))
-                burst.enter_context(peer)
-                peer.sendall(data)
-            probe = burst.enter_context(socket.create_connection(("127.0.0.1", port)))
-            probe.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
-            probe.setblocking(False)
-            probes.append(probe)
-        for probe in probes:
+            for number in range(30):  # the loop accepts none of them before the last probe
+                connected_from(f"127.0.1.{number % hosts + 1}", data)
+            request = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path
+            asking += [connected_from("127.0.0.1", request) for _ in range(probes)]
+        for probe in asking:
             answer = await asyncio.get_running_loop().sock_recv(probe, 1_000)
             assert answer.startswith(b"HTTP/1.1 200 ")
         assert len(gate_of(site)) <= 12 + listener.BEYOND_LIMIT
@@ -291,6 +299,7 @@ async def test_where_descriptors_are_few_the_fullest_stage_loses_the_oldest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
+    monkeypatch.setattr(gate, "FRESH_SECONDS", 0.0)
     entered = Gate(Server())
     readers = [connected(entered) for _ in range(4)]
     for each in readers:
@@ -313,7 +322,29 @@ async def test_where_descriptors_are_few_the_fullest_stage_loses_the_oldest(
     assert parts[1]._transport.is_aborted is True
     for connection in (*readers, *probes, *parts):
         connection.connection_lost(None)
-    entered.evict_one()
+    assert entered.evict_one() is False
+
+
+@pytest.mark.parametrize("stage", ["asking", "answering", "reading"])
+async def test_where_descriptors_are_few_a_new_connection_waits_while_fresh_ones_are_answered(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "YOUNG_SECONDS", FAR)
+    monkeypatch.setattr(gate, "FRESH_SECONDS", FAR)
+    entered = Gate(Server())
+    fresh = [heard(connected(entered), HEAD) for _ in range(3)]
+    for each in fresh:
+        if stage == "answering":
+            each.answer()
+        elif stage == "reading":
+            each.read(Request(), 1_000)
+    assert entered.evict_one() is True
+    assert [each._transport.is_aborted for each in fresh] == 3 * [False]
+    fresh[1].began -= 4 * FAR
+    assert entered.evict_one() is True
+    assert [each._transport.is_aborted for each in fresh] == [False, True, False]
+    for connection in fresh:
+        connection.connection_lost(None)
 
 
 @pytest.mark.parametrize("has_sent", [False, True])

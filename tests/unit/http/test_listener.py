@@ -228,12 +228,31 @@ async def test_where_descriptors_are_few_a_new_connection_ends_another_one(
     assert len(ended) == module.BEYOND_LIMIT + 1
 
 
-async def test_where_no_descriptor_is_left_a_connection_ends_if_there_is_one() -> None:
-    count, ended = 0, []
-    listener = PageListener(Hello, None, count=lambda: count, evict_one=lambda: ended.append(count))
-    assert (listener._frees_descriptor(), ended) == (False, [])
-    count = 1
-    assert (listener._frees_descriptor(), ended) == (True, [1])
+async def test_where_no_descriptor_is_left_a_new_connection_waits_if_another_one_ends() -> None:
+    for is_ended in (False, True):
+        listener = PageListener(Hello, None, evict_one=lambda is_ended=is_ended: is_ended)
+        assert listener._frees_descriptor() is is_ended
+
+
+async def test_new_connections_wait_for_those_of_a_burst_that_can_be_ended_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The sockets of a burst were no connections yet, so each iteration reset one behind the burst."""
+    monkeypatch.setattr(module, "LEAST_CONNECTIONS", 3)
+    monkeypatch.setattr(module.resource, "getrlimit", lambda _: (64, 64))
+    count, can_end = 3 + module.BEYOND_LIMIT - 1, False
+    listener = PageListener(Hello, None, count=lambda: count, evict_one=lambda: can_end)
+    assert listener._must_wait(0) is listener._must_wait(1) is False
+    count += 1
+    assert listener._must_wait(1) is True
+    assert listener._must_wait(0) is False
+    can_end = True
+    assert listener._must_wait(0) is True
+    can_end, count = False, 3
+    burst = [asyncio.create_task(asyncio.sleep(0)) for _ in range(module.BEYOND_LIMIT)]
+    listener._connecting.update(dict.fromkeys(burst, 0.0))
+    assert listener._must_wait(0) is True
+    await asyncio.gather(*burst)
 
 
 async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates: Certificates) -> None:

@@ -45,6 +45,11 @@ def test_a_host_within_its_part_of_the_limit_loses_none():
     assert slots.first_to_go(lambda holder: holder[0] == "a") == "b1"
 
 
+def test_where_descriptors_allow_fewer_holders_than_the_limit_a_host_has_a_part_of_these():
+    slots = holding(Slots(64), "a1", "b1", "c1")
+    assert slots.first_to_go(lambda holder: holder[0] == "a") == "b1"
+
+
 def test_nothing_stays_of_a_host_without_slots():
     slots = holding(Slots(9), "a1")
     slots.remove("a", "a1")
