@@ -22,8 +22,8 @@ from namekeeper.errors import ConfigError
 from namekeeper.messages.catalogue import NameKind, RequestClass
 
 __all__ = [
-    "LISTS_LIMIT", "NO_KEYS", "RULES_LIMIT", "TABLES_LIMIT", "AccessFile", "parse_access_file", "parse_keys_file",
-    "parse_toml",
+    "LISTS_LIMIT", "NO_KEYS", "RULES_LIMIT", "TABLES_LIMIT", "AccessFile", "parse_access_file",
+    "parse_keys_file", "parse_toml",
 ]  # fmt: skip
 
 RULES_LIMIT = 1_000

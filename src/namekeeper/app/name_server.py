@@ -395,6 +395,7 @@ def _connection_limits(settings: NamesrvSettings) -> ConnectionLimits:
         max_connections=settings.max_connections,
         idle_seconds=settings.server_channel_max_idle_time_seconds,
         body_budget_bytes=settings.body_bytes_in_flight_limit,
+        tls_bytes=settings.tls_bytes_limit,
     )
 
 

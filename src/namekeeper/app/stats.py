@@ -93,6 +93,7 @@ class Operators:
                 "idle": counters.idle_closes,
                 "overdue": counters.overdue_closes,
                 "protocol_error": counters.protocol_errors,
+                "tls_memory": counters.tls_memory_closes,
             },
             received_bytes=counters.bytes_in,
             sent_bytes=counters.bytes_out,
@@ -108,6 +109,7 @@ class Operators:
                 )
                 for port, tls in self._tls_ports.items()
             },
+            tls_bytes=counters.tls_bytes,
             body_bytes_in_flight=counters.large_bytes_in_flight,
             requests=requests.by_result(),
             refused={} if self._access is None else self._access.refusals(),

@@ -75,6 +75,14 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             _OURS, "bytes", remote=False, low=1024, high=_LONG_MAX, long=True,
         ),
     ] = 256 * MIB  # fmt: skip
+    tls_bytes_limit: Annotated[
+        int,
+        Property(
+            "Memory of TLS connections: 64 KiB for each, and what bursts made its buffers keep; beyond it,"
+            " the host with the most loses one",
+            _OURS, "bytes", remote=False, low=MIB, high=_LONG_MAX, long=True,
+        ),
+    ] = 384 * MIB  # fmt: skip
     broker_names_limit: Annotated[
         int,
         Property(

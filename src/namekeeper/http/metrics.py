@@ -67,6 +67,7 @@ _GAUGES = (
     _Plain("missing_since_seconds", "missing_since_seconds", "When the first of them went; 0: nobody."),
     _Plain("queue_rows", "queue_rows", "Topics of each broker name, added up."),
     _Plain("active_connections", "active_connections", "Open connections."),
+    _Plain("tls_bytes", "tls_bytes", "Memory of TLS connections, as estimated."),
     _Plain("body_bytes_in_flight", "body_in_flight_bytes", "Bytes of large requests under way."),
     _Plain("change_queue_depth", "change_queue_depth", "Changes of the tables under way or waiting."),
     _Plain("loop_lag_max_seconds", "loop_lag_max_seconds", "Longest delay of the event loop lately."),

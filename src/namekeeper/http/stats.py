@@ -108,7 +108,7 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """Reason for the end of a broker's connection (`ClosedBy`) -> number of registrations that ended with it.
     """
     closed_channels: Mapping[str, int] = field(default_factory=dict)
-    """Reason (idle, overdue, protocol_error) -> connections that this server closed."""
+    """Reason (idle, overdue, protocol_error, tls_memory) -> connections that this server closed."""
     received_bytes: int = 0
     sent_bytes: int = 0
     protocol_errors: int = 0
@@ -117,6 +117,7 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """Failed TLS handshakes at the operators' port."""
     certificates: Mapping[str, CertificateStats] = field(default_factory=dict)
     """Port, `remoting` or `http`, if it speaks TLS -> its certificate."""
+    tls_bytes: int = 0
     body_bytes_in_flight: int = 0
     """Now."""
 

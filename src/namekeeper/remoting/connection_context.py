@@ -15,6 +15,7 @@ from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.front import Front
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.scheduler import Scheduler
+from namekeeper.remoting.tls_memory import DEFAULT_TLS_BYTES, TlsMemory
 from namekeeper.remoting.unread import UnreadAnswers
 from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.route.channel import Channel
@@ -73,6 +74,8 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """Time in which an admitted large frame must arrive."""
     body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES
     """Bytes of large frames arriving or not answered yet, over all connections."""
+    tls_bytes: int = DEFAULT_TLS_BYTES
+    """Memory of all TLS connections."""
 
 
 class Answering(Struct, frozen=True, kw_only=True):
@@ -123,6 +126,7 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     """The time of everything but lookups."""
     unread: UnreadAnswers = field(default_factory=UnreadAnswers)
     unserved: UnservedRequests = field(default_factory=UnservedRequests)
+    tls_memory: TlsMemory = field(default_factory=TlsMemory)
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     connections: set[Any] = field(default_factory=set)
     log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))

@@ -35,6 +35,10 @@ class RemotingCounters(Struct):
     """Connections closed because they had no traffic for too long."""
     overdue_closes: int = 0
     """Connections closed because an admitted large frame did not arrive in time."""
+    tls_memory_closes: int = 0
+    """TLS connections closed because all of them took too much memory."""
+    tls_bytes: int = 0
+    """Memory of TLS connections, as estimated."""
     reading_pauses: int = 0
     """Number of times that the server paused reading from a connection."""
     tls_failures: int = 0

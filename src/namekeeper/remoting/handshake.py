@@ -193,7 +193,7 @@ class Handshakes:
 
     def _protocol(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> asyncio.Protocol:
         connection = self._connection(self._channel(sniffer))
-        return TlsPieces(connection, self._tls_reads) if is_tls else connection
+        return TlsPieces(connection, self._tls_reads, self._context.tls_memory) if is_tls else connection
 
     async def _tls_context(self, sniffer: ProtocolSniffer) -> ssl.SSLContext | None:
         try:

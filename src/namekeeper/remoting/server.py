@@ -26,6 +26,7 @@ from namekeeper.remoting.lending import LendingConnection
 from namekeeper.remoting.listening import Acceptor, ListenOptions, bind
 from namekeeper.remoting.sampling import LookupSampler, Took
 from namekeeper.remoting.scheduler import Scheduler
+from namekeeper.remoting.tls_memory import TlsMemory
 from namekeeper.route.channel import Channel, ClosedBy
 
 __all__ = ["RemotingServer"]
@@ -82,6 +83,7 @@ class RemotingServer:
         self._context = ConnectionContext(
             handler=handler,
             budget=BodyBudget(limits.body_budget_bytes),
+            tls_memory=TlsMemory(limits.tls_bytes),
             limits=limits,
             answering=answering,
             hooks=hooks,
@@ -126,6 +128,8 @@ class RemotingServer:
         counters = structs.replace(context.counters)
         counters.connections_open = len(context.connections)
         counters.connections_in_handshake = len(self._handshakes)
+        counters.tls_bytes = context.tls_memory.bytes
+        counters.tls_memory_closes = context.tls_memory.closes
         counters.large_bytes_in_flight = context.budget.in_flight
         counters.large_frames_waiting = context.budget.waiting
         for connection in context.connections:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.scheduler import Peer
+from namekeeper.remoting.tls_memory import TlsMemory, estimated_bytes
 from namekeeper.remoting.tls_reads import TlsReads
 
 __all__ = ["PIECE_BYTES", "UNREAD_BYTES", "TlsPieces"]
@@ -27,6 +28,7 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
     Args:
         protocol: reads and writes plain bytes.
         reads: decides when the connection decrypts.
+        memory: of all TLS connections.
     """
 
     __slots__ = (
@@ -36,6 +38,9 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         "_is_paused",
         "_is_slow",
         "_is_told",
+        "_largest_read",
+        "_largest_write",
+        "_memory",
         "_protocol",
         "_reads",
         "_transport",
@@ -43,10 +48,12 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         "_waiting_bytes",
     )
 
-    def __init__(self, protocol: ServerConnection, reads: TlsReads) -> None:
+    def __init__(self, protocol: ServerConnection, reads: TlsReads, memory: TlsMemory) -> None:
         super().__init__()
         self._protocol = protocol
         self._reads = reads
+        self._memory = memory
+        self._largest_read = self._largest_write = 0
         self._transport: asyncio.Transport
         self._is_slow = False
         """Whether the transport has more than its high water mark."""
@@ -69,10 +76,14 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         cast("Any", transport).set_read_buffer_limits(UNREAD_BYTES)
         self._reads.add(self)
         self._protocol.connection_made(self)
+        self._count_memory()
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes on."""
         self._reads.note()
+        if len(data) > self._largest_read:
+            self._largest_read = len(data)
+            self._count_memory()
         self._protocol.data_received(data)
 
     def eof_received(self) -> None:
@@ -83,6 +94,7 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
         """Drop the pieces that wait."""
         self._is_lost = True
         self._reads.discard(self)
+        self._memory.let_go(self._protocol, self._protocol.peer[0])
         self._drop()
         self._protocol.connection_lost(exc)
         del self._protocol  # it refers to this object: memory returns without the collector
@@ -126,7 +138,7 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write, or keep what has to wait."""
         if not self._is_slow and len(data) <= PIECE_BYTES:
-            self._transport.write(data)
+            self._write_piece(data)
             return
         self._waiting.append(memoryview(data))
         self._waiting_bytes += len(data)
@@ -176,9 +188,20 @@ class TlsPieces(asyncio.Transport, asyncio.Protocol):
                 self._waiting.appendleft(piece[PIECE_BYTES:])
                 piece = piece[:PIECE_BYTES]
             self._waiting_bytes -= len(piece)
-            self._transport.write(piece)
+            self._write_piece(piece)
         if self._is_closing and not self._waiting:
             self._transport.close()
+
+    def _write_piece(self, piece: bytes | bytearray | memoryview) -> None:
+        self._transport.write(piece)
+        size = max(len(piece), self._transport.get_write_buffer_size())
+        if size > self._largest_write and not self._is_lost:
+            self._largest_write = size
+            self._count_memory()
+
+    def _count_memory(self) -> None:
+        size = estimated_bytes(self._largest_read, self._largest_write)
+        self._memory.keep(self._protocol, self._protocol.peer[0], size)
 
     def _drop(self) -> None:
         self._waiting.clear()

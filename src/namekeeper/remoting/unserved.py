@@ -7,7 +7,7 @@ one peer.
 
 from typing import Protocol
 
-__all__ = ["MIN_COUNTED_BYTES", "RequestHolder", "UnservedRequests"]
+__all__ = ["MIN_COUNTED_BYTES", "BytesOfHost", "RequestHolder", "UnservedRequests"]
 
 MAX_UNSERVED_BYTES = 96 * 1024 * 1024
 """A storm of 300 brokers behind one address has less: of a large frame one read (250 KiB) counts here, until
@@ -40,7 +40,7 @@ class UnservedRequests:
     def __init__(self, limit: int = MAX_UNSERVED_BYTES) -> None:
         """Start empty."""
         self._limit = limit
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, BytesOfHost] = {}
         self.bytes = 0
         """Bytes of all connections."""
 
@@ -60,7 +60,7 @@ class UnservedRequests:
             return 0
         peer = self._hosts.get(host)
         if peer is None:
-            peer = self._hosts[host] = _Host()
+            peer = self._hosts[host] = BytesOfHost()
         self.bytes += peer.keep(holder, size)
         while self.bytes > self._limit:
             name, largest = max(self._hosts.items(), key=lambda each: each[1].bytes)
@@ -78,8 +78,8 @@ class UnservedRequests:
                 del self._hosts[host]
 
 
-class _Host:
-    """The connections of one host."""
+class BytesOfHost:
+    """The connections of one host, with a number of bytes for each."""
 
     __slots__ = ("bytes", "held")
 

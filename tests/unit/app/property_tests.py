@@ -75,6 +75,7 @@ SHOWN_BY = {
     "expiryGuardPercent": "unit/app/test_housekeeping.py::test_the_guard_keeps_brokers_when_too_many_are_silent_at_once",
     "kvEntriesLimit": HERE + "test_kv_entries_are_limited_as_configured",
     "maxConnections": "unit/app/test_stats.py::test_newcomers_beyond_the_limit_are_counted",
+    "tlsBytesLimit": HERE + "test_tls_connections_have_a_limit_by_memory_as_configured",
     "bodyBytesInFlightLimit": HERE + "test_large_requests_wait_for_each_other_as_configured",
     "lookupCacheBytes": HERE + "test_look_ups_are_known_by_their_bytes_as_far_as_configured",
     "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",

@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import contextlib
 import re
 import socket
 import struct
@@ -11,13 +12,15 @@ import pytest
 
 from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.config.property import PropertyGroup, PropertyKind, Spec
+from namekeeper.errors import RemotingError
+from namekeeper.remoting.client import RemotingClient
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codec import encode_command
 from tests.support.server.builders import channel
 from tests.support.server.in_memory import InMemoryNameServer
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
-from tests.support.wire.peer import connect
+from tests.support.wire.peer import connect, trusting
 from tests.unit.app.parts import frame, name_server, registration, startup
 from tests.unit.app.property_tests import IN_EFFECT, SHOWN_BY
 from tests.unit.processor.samples import V6_BODY
@@ -264,6 +267,25 @@ async def test_large_requests_wait_for_each_other_as_configured(tmp_path):
         await eventually(lambda: server.server.read_counters().large_frames_waiting == 1)
         await first.send(large[-1:])
         assert (await first.answer()).code == (await second.answer()).code == 0
+
+
+@both_loops
+async def test_tls_connections_have_a_limit_by_memory_as_configured(tmp_path):
+    """Each takes 64 KiB and more, and thousands of them took gigabytes."""
+    async with (
+        name_server(tmp_path, tls_bytes_limit=str(1 << 20)) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        clients = [await stack.enter_async_context(RemotingClient(tls=trusting())) for _ in range(20)]
+        for client in clients:
+            with contextlib.suppress(RemotingError):
+                await client.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=200_000)
+        stats = server.operators.stats()
+        assert (stats.closed_channels["tls_memory"], stats.active_connections) == (5, 15)
+        assert 15 * 65_536 < stats.tls_bytes <= 1 << 20
+        async with RemotingClient() as plain:
+            assert (await plain.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=200_000)).code == 0
+    assert server.operators.stats().tls_bytes == 0
 
 
 async def test_the_http_pages_are_where_they_are_configured(tmp_path, caplog):

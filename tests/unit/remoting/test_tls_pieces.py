@@ -8,6 +8,7 @@ import pytest
 
 from namekeeper.remoting import tls_pieces
 from namekeeper.remoting.scheduler import Scheduler
+from namekeeper.remoting.tls_memory import QUIET_BYTES, TlsMemory
 from namekeeper.remoting.tls_pieces import PIECE_BYTES, UNREAD_BYTES, TlsPieces
 from namekeeper.remoting.tls_reads import TlsReads
 
@@ -15,6 +16,9 @@ HIGH, LOW = 4, 1
 
 
 class Protocol(asyncio.Protocol):
+    peer = ("10.0.0.1", False)
+    has_broker = False
+
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.transport: asyncio.BaseTransport
@@ -98,7 +102,7 @@ def protocol():
 @pytest.fixture
 def transport(protocol, monkeypatch):
     monkeypatch.setattr(tls_pieces, "PIECE_BYTES", 2)
-    return TlsTransport(TlsPieces(protocol, TlsReads(Scheduler())))
+    return TlsTransport(TlsPieces(protocol, TlsReads(Scheduler()), TlsMemory()))
 
 
 def test_a_large_answer_never_is_in_the_buffer_as_a_whole(protocol, transport):
@@ -181,7 +185,7 @@ def test_it_decrypts_if_both_the_protocol_and_its_turn_allow_it(protocol, transp
 
 def test_a_lost_connection_needs_no_collector():
     protocol = Protocol()
-    transport = TlsTransport(TlsPieces(protocol, TlsReads(Scheduler())))
+    transport = TlsTransport(TlsPieces(protocol, TlsReads(Scheduler()), TlsMemory()))
     transport._protocol.connection_lost(None)
     seen = weakref.ref(protocol)
     gc.disable()
@@ -199,3 +203,22 @@ def test_a_piece_is_smaller_than_what_a_peer_may_leave_unread():
 def test_the_transport_keeps_little_of_what_is_not_read_but_a_whole_record(transport):
     assert transport.read_limit == UNREAD_BYTES
     assert UNREAD_BYTES > 5 + 16_384 + 256  # else it would wait for the rest of a record, and never read it
+
+
+async def test_a_connection_takes_the_memory_of_its_largest_read_and_write_until_its_end(protocol):
+    memory = TlsMemory()
+    pieces = TlsPieces(protocol, TlsReads(Scheduler()), memory)
+    transport = TlsTransport(pieces)
+    assert memory.bytes == QUIET_BYTES
+    for size in (100, 5):
+        pieces.data_received(bytes(size))
+        assert memory.bytes == QUIET_BYTES + 200
+    for size in (3, 1):
+        protocol.transport.write(bytes(size))
+        transport.be_read()
+        assert memory.bytes == QUIET_BYTES + 203
+    protocol.transport.write(bytes(2))
+    protocol.transport.write(bytes(2))
+    assert memory.bytes == QUIET_BYTES + 204
+    pieces.connection_lost(None)
+    assert memory.bytes == 0
