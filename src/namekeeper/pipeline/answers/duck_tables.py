@@ -5,6 +5,7 @@ import re
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from stat import S_ISREG
 from typing import Any, BinaryIO
 
 import duckdb
@@ -132,7 +133,12 @@ class DuckTables:
             return
         folder = self._reader.folder
         allowed = [f"{folder.path}/"] if isinstance(folder, LocalFolder) else []
-        self._connection.execute(f"SET TimeZone = '{self.report_time_zone}'")
+        try:
+            self._connection.execute(f"SET TimeZone = '{self.report_time_zone}'")
+        except duckdb.Error:
+            raise WarehouseError(
+                f"{folder.uri} has days of {self.report_time_zone!r}, which is no time zone here"
+            ) from None
         self._connection.execute(f"SET allowed_directories = {_list_of(allowed)}")
         for setting in ("enable_external_access", "python_enable_replacements"):
             self._connection.execute(f"SET {setting} = false")
@@ -169,6 +175,8 @@ class DuckTables:
         """Give a table its name."""
         folder = self._reader.folder
         paths = [f"{folder.path}/{path}" for path in self._reader.paths(table)]
+        if isinstance(folder, LocalFolder):
+            _refuse_other_files(paths)
         if not paths:
             # No base table: a query could insert rows, which the next one would see.
             self._connection.execute(f'CREATE VIEW "{table.name}" AS {_no_rows(table)}')
@@ -216,6 +224,17 @@ class DuckTables:
             list(paths), schema=schema, format="parquet", filesystem=folder.filesystem
         )
         return found
+
+
+def _refuse_other_files(paths: Iterable[str]) -> None:
+    """Refuse what is no regular file: DuckDB would wait for the other end of a pipe.
+
+    Raises:
+        OSError: one is none, or is not there.
+    """
+    for path in paths:
+        if not S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a path as it is
+            raise OSError(f"{path} is not a regular file")
 
 
 @contextmanager

@@ -31,6 +31,10 @@ LAYOUT = 1
 MANIFESTS = "manifests"
 
 _NAME = re.compile(r"^manifests/([0-9]{12})\.json$")
+_ZONE = re.compile(r"[A-Za-z0-9+_:-]{1,64}(?:/[A-Za-z0-9+_-]{1,64}){0,3}")
+"""Names of zones, as in America/Argentina/Buenos_Aires and GMT+05:00."""
+_PATH_CHARACTERS = 4_096
+"""Linux has no longer paths."""
 
 
 class DataFile(NamedTuple):
@@ -112,9 +116,12 @@ class Manifest(NamedTuple):
                 name: tuple(DataFile(*part) for part in parts) for name, parts in members["tables"].items()
             }
             catalog = Catalog(**members["catalog"]) if "catalog" in members else None
-            return cls(**{**members, "tables": tables, "catalog": catalog})
+            manifest = cls(**{**members, "tables": tables, "catalog": catalog})
         except (TypeError, KeyError, AttributeError) as error:
             raise _damaged(where) from error
+        if not _is_usable(manifest):
+            raise _damaged(where)
+        return manifest
 
 
 def path_of(number: int) -> str:
@@ -172,6 +179,45 @@ def _has(warehouse: Folder, path: str, data: bytes) -> bool:
     """Whether a file has these bytes; those of other runs name other ledgers."""
     found = warehouse.read_versioned(path)
     return found is not None and found.data == data
+
+
+def _is_usable(manifest: Manifest) -> bool:
+    """Whether each value has its type, and each path stays below the warehouse: others may write there."""
+    catalog = manifest.catalog
+    return (
+        type(manifest.number) is type(manifest.next_load) is int
+        and isinstance(manifest.report_time_zone, str)
+        and _ZONE.fullmatch(manifest.report_time_zone) is not None
+        and (manifest.ledger == "" or _is_below(manifest.ledger))
+        and all(_is_data_file(part) for parts in manifest.tables.values() for part in parts)
+        and (catalog is None or _is_catalog(catalog))
+    )
+
+
+def _is_data_file(part: DataFile) -> bool:
+    return (
+        _is_below(part.path)
+        and type(part.size) is int
+        and (part.value is None or isinstance(part.value, str))
+        and (part.crc is None or type(part.crc) is int)
+    )
+
+
+def _is_catalog(catalog: Catalog) -> bool:
+    return (
+        all(isinstance(text, str) for text in (catalog.format, catalog.namespace, catalog.mark))
+        and isinstance(catalog.versions, dict)
+        and all(type(version) is int for version in catalog.versions.values())
+    )
+
+
+def _is_below(path: object) -> bool:
+    return (
+        isinstance(path, str)
+        and len(path) <= _PATH_CHARACTERS
+        and path.isprintable()
+        and not any(part in {"", ".", ".."} for part in path.split("/"))
+    )
 
 
 def _damaged(where: str) -> WarehouseError:

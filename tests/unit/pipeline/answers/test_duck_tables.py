@@ -1,6 +1,7 @@
 """Files of a warehouse, as DuckDB reads them."""
 
 import io
+import os
 from pathlib import Path
 
 import duckdb
@@ -51,6 +52,31 @@ def test_a_folder_may_have_any_name_and_a_file_more_columns_than_the_table(tmp_p
     commit_manifest(open_folder(str(folder)), manifest)
     (found,) = daily.topic_availability(tables_at(str(folder))).rows
     assert found["writable_ms"] == 2
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "nothing"])
+def test_what_is_no_regular_file_is_one_line_and_waits_for_nobody(tmp_path: Path, kind: str):
+    """DuckDB waited for the other end of a pipe for ever."""
+    manifest = manifest_of(tmp_path, {**ROW, "unknown_ms": 0})
+    ((part,),) = manifest.tables.values()
+    path = tmp_path / part.path
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    tables = DuckTables(ParquetReader(folder_of(tmp_path, is_local=True), manifest))
+    with pytest.raises(WarehouseError, match=r"^[^\n]+ can't be read: [^\n]+$"):
+        daily.topic_availability(tables)
+
+
+def test_a_time_zone_that_nobody_knows_is_one_line(tmp_path: Path):
+    manifest = manifest_of(tmp_path, {**ROW, "unknown_ms": 0})._replace(report_time_zone="No/Where")
+    tables = DuckTables(ParquetReader(folder_of(tmp_path, is_local=True), manifest))
+    with pytest.raises(WarehouseError, match=r"has days of 'No/Where', which is no time zone here$"):
+        tables.select("SELECT 1", {})
 
 
 def test_files_of_other_file_systems_come_through_pyarrow(tmp_path: Path):

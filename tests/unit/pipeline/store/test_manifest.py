@@ -75,6 +75,60 @@ def test_a_damaged_one_says_what_to_do(tmp_path, data):
         newest_manifest(folder)
 
 
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"number": "3"},
+        {"next_load": None},
+        {"next_load": True},
+        {"report_time_zone": 5},
+        {"report_time_zone": "UTC'; COPY (SELECT 1) TO '/tmp/x'; --"},
+        {"report_time_zone": "../../etc/localtime"},
+        {"ledger": "../ledger"},
+        {"ledger": 7},
+        {"ledger": "a" * 5_000},
+        {"tables": []},
+        {"tables": {"t": 5}},
+        {"tables": {"t": "ab"}},
+        *(
+            {"tables": {"t": [[path, 5]]}}
+            for path in (
+                "../../etc/passwd",
+                "/etc/passwd",
+                "tables/./x",
+                "tables//x",
+                "a\0b",
+                "\ud800",
+                5,
+                ["a"],
+                "",
+            )
+        ),
+        {"tables": {"t": [["tables/x", "5"]]}},
+        {"tables": {"t": [["tables/x", 5, {}]]}},
+        {"tables": {"t": [["tables/x", 5, None, "crc"]]}},
+        {"catalog": {"format": 5, "namespace": [], "mark": {}}},
+        {"catalog": {"format": "iceberg", "namespace": "a", "mark": "b", "versions": {"t": "x"}}},
+        {"unknown": 1},
+    ],
+    ids=str,
+)
+def test_values_of_other_types_and_paths_outside_the_warehouse_are_damage(tmp_path, altered):
+    """Its paths and its time zone became parts of SQL and of paths of files, whatever they were."""
+    folder = open_folder(str(tmp_path))
+    folder.put(path_of(1), encode_checked({**decode_checked(MANIFEST.to_json()), **altered}))
+    with pytest.raises(WarehouseError, match="delete this one file"):
+        newest_manifest(folder)
+
+
+@pytest.mark.parametrize(
+    "zone", ["UTC", "Etc/GMT+5", "America/Argentina/Buenos_Aires", "America/Port-au-Prince", "+08:00"]
+)
+def test_each_time_zone_is_usable(zone):
+    manifest = MANIFEST._replace(report_time_zone=zone)
+    assert Manifest.from_json(manifest.to_json(), "here") == manifest
+
+
 def test_one_that_goes_while_it_is_read_is_not_missed(tmp_path, monkeypatch):
     folder = open_folder(str(tmp_path))
     commit_manifest(folder, MANIFEST._replace(number=1))
