@@ -16,8 +16,8 @@ from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, TAKING_OV
 from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
 from namekeeper.access.signature import AccessKeys
 from namekeeper.common.copied_text import advice_for_toml
-from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.networks import IpNetwork, parse_network
+from namekeeper.config.keyed_values import refuse_unknown_keys
 from namekeeper.errors import ConfigError
 from namekeeper.messages.catalogue import NameKind, RequestClass
 
@@ -80,7 +80,7 @@ def parse_access_file(text: str, *, source: str) -> AccessFile:
         ConfigError: a part of the file can't be used; then no part of it may be used.
     """
     table = parse_toml(text, source=source)
-    _refuse_unknown(table, _TOP, source)
+    refuse_unknown_keys(table, _TOP, source)
     mode = _one_of(table.get("mode"), [each.value for each in AccessMode], f"{source}: mode")
     keys_path = table.get("keys")
     if keys_path is not None and (not isinstance(keys_path, str) or not keys_path):
@@ -144,7 +144,7 @@ def _rule(row: Mapping[str, Any], number: int, source: str) -> Rule:
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f'{source}: rule number {number} has no name: name = "operators"')
     where = f"{source}: rule {name!r}"
-    _refuse_unknown(row, _RULE, where)
+    refuse_unknown_keys(row, _RULE, where)
     codes = _codes(row.get("requests"), where)
     rule = Rule(
         name=name,
@@ -229,13 +229,6 @@ def _one_of(value: object, choices: list[str], where: str) -> str:
         return value
     written = "is missing" if value is None else f"can't be {value!r}"
     raise ConfigError(f"{where} {written}: write {' or '.join(map(repr, choices))}")
-
-
-def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in table:
-        if key not in known:
-            question = did_you_mean(key, known) or f": it has {', '.join(known)}"
-            raise ConfigError(f"{where}: unknown key {key!r}{question}")
 
 
 def _refuse_twins(rules: tuple[Rule, ...], source: str) -> None:

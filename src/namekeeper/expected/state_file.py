@@ -5,12 +5,13 @@ An error is one line that names the place and what to write there.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from namekeeper.access.rules_file import parse_toml
 from namekeeper.answers.times import instant_of, iso_text
 from namekeeper.common.near_names import did_you_mean
+from namekeeper.config.keyed_values import refuse_unknown_keys
 from namekeeper.errors import ConfigError
 from namekeeper.expected.state import ExpectedCluster, ExpectedQueues, ExpectedState
 from namekeeper.files import read_named_text
@@ -65,7 +66,7 @@ def parse_expected(text: str, *, source: str) -> ExpectedState:
         ConfigError: a part of it can't be used.
     """
     table = parse_toml(text, source=source)
-    _refuse_unknown(table, _TOP, source)
+    refuse_unknown_keys(table, _TOP, source)
     rows = table.get("cluster")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise ConfigError(f"{source}: it expects no cluster: write [[cluster]], and its lines below")
@@ -85,6 +86,8 @@ def expected_text(state: ExpectedState) -> str:
 
 def _instant(value: object, source: str) -> int:
     where = f'{source}: since must be a time such as "2026-01-31T03:12:00Z"'
+    if isinstance(value, datetime):
+        raise ConfigError(f'{where}, in quotes: since = "{value.isoformat()}"')
     if not isinstance(value, str):
         raise ConfigError(f"{where}: nothing before it is a deviation")
     try:
@@ -98,7 +101,7 @@ def _cluster(row: Mapping[str, Any], number: int, source: str) -> ExpectedCluste
     if not isinstance(name, str):
         raise ConfigError(f'{source}: cluster number {number} has no name: name = "DefaultCluster"')
     where = f"{source}: cluster {name!r}"
-    _refuse_unknown(row, _CLUSTER, where)
+    refuse_unknown_keys(row, _CLUSTER, where)
     brokers = {
         broker: _members(ids, f"{where}: brokers: {broker!r}")
         for broker, ids in _table(row, "brokers", where, '"broker-a" = [0, 1]').items()
@@ -163,7 +166,7 @@ def _topic(value: object, brokers: Mapping[str, object], where: str) -> dict[str
     for row in value if isinstance(value, list) and value else [value]:
         if not isinstance(row, dict):
             raise ConfigError(f'{where} must be {{ read = 8, write = 8, perm = "RW-" }}, or a list of such')
-        _refuse_unknown(row, _QUEUES, where)
+        refuse_unknown_keys(row, _QUEUES, where)
         queues = ExpectedQueues(
             _count(row, "read", where), _count(row, "write", where), _perm(row.get("perm"), where)
         )
@@ -216,13 +219,6 @@ def _flag(row: Mapping[str, Any], key: str, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where}: {key} can't be {value!r}: write true or false")
     return value
-
-
-def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in table:
-        if key not in known:
-            question = did_you_mean(key, known) or f": it has {', '.join(known)}"
-            raise ConfigError(f"{where}: unknown key {key!r}{question}")
 
 
 def _refuse_twins(clusters: Iterable[ExpectedCluster], source: str) -> None:

@@ -26,6 +26,7 @@ from namekeeper.answers.times import Zone, instant_of, iso_text
 from namekeeper.answers.what_if import gone_of, snapshot_of
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean, near_names
+from namekeeper.config.keyed_values import struct_of
 from namekeeper.drift.compared import histories_of
 from namekeeper.drift.incidents import drift_amend
 from namekeeper.drift.report import find_drift, report_values
@@ -160,10 +161,7 @@ def answer_question(tool: Tool, sources: Sources, arguments: Mapping[str, Any]) 
     Raises:
         NamekeeperError: it can't be answered; the message is one line that says what to do.
     """
-    try:
-        question = msgspec.convert(arguments, tool.question)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"the arguments can't be used: {error}") from None
+    question = struct_of(tool.question, arguments, "the arguments can't be used")
     with sources.asking():
         found = tool.find(sources, question)
     value = msgspec.json.decode(msgspec.json.encode(found.answer))

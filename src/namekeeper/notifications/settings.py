@@ -7,13 +7,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from namekeeper.access.rules_file import parse_toml
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.times import Zone, zone_of
 from namekeeper.common.durations import parse_duration_ms
+from namekeeper.config.keyed_values import struct_of
 from namekeeper.errors import ConfigError
 from namekeeper.notifications.receivers import (
     IncidentSeverity,
@@ -55,7 +55,7 @@ class MessagesFile(Struct, frozen=True):
     """File of the expected state; empty: none."""
 
 
-class _ReceiverTable(Struct, forbid_unknown_fields=True):
+class _ReceiverTable(Struct):
     type: str = ""
     url_file: str = ""
     url_env: str = ""
@@ -73,8 +73,8 @@ class _ReceiverTable(Struct, forbid_unknown_fields=True):
     most_per_minute: int = 10
 
 
-class _MessagesTable(Struct, forbid_unknown_fields=True):
-    receivers: dict[str, _ReceiverTable] = {}
+class _MessagesTable(Struct):
+    receivers: dict[str, dict[str, object]] = {}
     outbox: str = ""
     journals: list[str] = []
     expect: str = ""
@@ -108,10 +108,7 @@ def messages_in(table: Mapping[str, object], *, source: str) -> MessagesFile:
         ConfigError: as `parse_messages_file`.
     """
     _refuse_inline_secrets(table, source)
-    try:
-        file = msgspec.convert(table, _MessagesTable)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{source}: {error}") from None
+    file = struct_of(_MessagesTable, table, source)
     folder = Path(source).parent
     if not file.outbox:
         raise ConfigError(f'{source}: there is no folder for the outbox: outbox = "messages"')
@@ -148,8 +145,9 @@ def _refuse_inline_secrets(table: Mapping[str, object], source: str) -> None:
             )
 
 
-def _receiver(name: str, table: _ReceiverTable, folder: Path, source: str) -> Receiver:
+def _receiver(name: str, keys: Mapping[str, object], folder: Path, source: str) -> Receiver:
     where = f"{source}: receiver {name!r}"
+    table = struct_of(_ReceiverTable, keys, where)
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{where}: a name has at most 64 letters, digits, '.', '_' and '-'")
     send_by = _one_of(table.type, SendBy, f"{where}: type")

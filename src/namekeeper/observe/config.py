@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from namekeeper import __version__
 from namekeeper.access.rules_file import parse_toml
 from namekeeper.common.durations import parse_duration_ms
 from namekeeper.common.namesrv_clusters import LABEL_RULE, is_valid_label
+from namekeeper.config.keyed_values import struct_of
 from namekeeper.errors import ConfigError
 from namekeeper.journal.contract.names import id_of_host
 from namekeeper.journal.settings import DAY_MS, JournalSettings, Limits, WriterSettings
@@ -112,7 +112,7 @@ class Target(Struct, frozen=True):
         return cls(f"{cluster.label}.{own}" if cluster.label else own, address)
 
 
-class _ClusterTable(Struct, forbid_unknown_fields=True):
+class _ClusterTable(Struct):
     name_servers: list[str] = []
     discover: list[str] = []
     tls: bool = False
@@ -126,8 +126,8 @@ class _ClusterTable(Struct, forbid_unknown_fields=True):
     shadow_config: str = ""
 
 
-class _ObserveFile(Struct, forbid_unknown_fields=True):
-    clusters: dict[str, _ClusterTable] = {}
+class _ObserveFile(Struct):
+    clusters: dict[str, dict[str, object]] = {}
     journal: str = ""
     with_journals: list[str] = []
     messages: dict[str, object] = {}
@@ -157,11 +157,7 @@ def parse_observing(
     Raises:
         ConfigError: something in it can't be used; one line says what, and what to write.
     """
-    table = parse_toml(text, source=source)
-    try:
-        file = msgspec.convert(table, _ObserveFile)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{source}: {error}") from None
+    file = struct_of(_ObserveFile, parse_toml(text, source=source), source)
     folder = Path(source).parent
     where = journal or (str(folder / file.journal) if file.journal else "")
     if not where and file.clusters:
@@ -232,7 +228,8 @@ def writer_settings(observing: Observing, target: Target) -> WriterSettings:
     return WriterSettings(folder=folder, namesrv=target.id, is_configured=True, limits=observing.limits)
 
 
-def _cluster(label: str, table: _ClusterTable, source: str) -> ObservedCluster:
+def _cluster(label: str, keys: Mapping[str, object], source: str) -> ObservedCluster:
+    table = struct_of(_ClusterTable, keys, f"{source}: cluster {label!r}")
     if not is_valid_label(label):
         raise ConfigError(f"{source}: cluster {label!r}: a label has {LABEL_RULE}")
     if bool(table.tls_cert) != bool(table.tls_key):

@@ -110,6 +110,10 @@ def test_a_name_that_toml_can_not_hold_is_refused():
     ("old", "new", "reason"),
     [
         ('"2026-01-31T03:12:00Z"', "5", 'since must be a time such as "2026-01-31T03:12:00Z"'),
+        (
+            '"2026-01-31T03:12:00Z"', "2026-01-31T03:12:00Z",
+            ', in quotes: since = "2026-01-31T03:12:00+00:00"',
+        ),
         ('"2026-01-31T03:12:00Z"', '"soon"', "since must be a time"),
         ("since =", "sinc = 1\nsince =", "unknown key 'sinc': did you mean since?"),
         ("[[cluster]]", "[[clusters]]", "unknown key 'clusters': did you mean cluster?"),
