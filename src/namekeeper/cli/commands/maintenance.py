@@ -3,6 +3,7 @@
 import os
 import pwd
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,9 +16,11 @@ from namekeeper.cli.history import take_instant, take_zone, zone_option
 from namekeeper.cli.output import echo, json_option, note
 from namekeeper.cli.render import render_json
 from namekeeper.clock import SystemClock
+from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.expected.maintenance import MaintenanceLog, MaintenanceWindow, Scope, log_beside
+from namekeeper.expected.state_file import read_expected
 
 __all__ = ["end", "list_windows", "start"]
 
@@ -59,11 +62,17 @@ def start(  # noqa: PLR0913 - one for each option
     now = SystemClock().now().wall_ms
     begin = take_instant(from_text, zone, "--from")
     scope = Scope(brokers=brokers, topics=topics, clusters=clusters, name_servers=name_servers)
+    last = begin + for_ms
     try:
-        id_ = _log(expected_file).start(scope, begin, begin + for_ms, who=_who(), why=why, now=now)
+        id_ = _log(expected_file).start(scope, begin, last, who=_who(), why=why, now=now)
     except NamekeeperError as error:
         raise failure_of(error) from error
-    echo(f"{id_}: until {shown(begin + for_ms, zone)}")
+    notes = [*_unexpected_names(scope, expected_file)]
+    if last <= now:
+        notes.append("the window is over: it covers only what began and ended in it")
+    for text in notes:
+        note(printable(f"note: {text}"))
+    echo(f"{id_}: {f'from {shown(begin, zone)} ' if begin > now else ''}until {shown(last, zone)}")
 
 
 @click.command("list", context_settings=_SETTINGS)
@@ -123,6 +132,30 @@ def _log(expected_file: str) -> MaintenanceLog:
     if not Path(expected_file).is_file():
         raise ConfigError(f"{expected_file} does not exist: `namekeeper expect learn` writes it")
     return MaintenanceLog(log_beside(expected_file))
+
+
+def _unexpected_names(scope: Scope, expected_file: str) -> Iterator[str]:
+    """A note on each name of a window that the file should have and does not: it may be misspelt.
+
+    A file that can't be used is a note, too: the window counts all the same.
+    """
+    try:
+        clusters = read_expected(expected_file).clusters
+    except ConfigError as error:
+        yield str(error)
+        return
+    known = (
+        ("broker", scope.brokers, {name for each in clusters for name in each.brokers},
+         any(each.allow_other_brokers for each in clusters)),
+        ("topic", scope.topics, {name for each in clusters for name in (*each.topics, *each.writable)},
+         any(each.allow_other_topics for each in clusters)),
+        ("cluster", scope.clusters, {each.name for each in clusters}, False),
+        ("name server", scope.name_servers, {name for each in clusters for name in each.name_servers}, False),
+    )  # fmt: skip
+    for word, names, expected, has_others in known:
+        for name in names:
+            if name not in expected and not has_others:
+                yield f"{expected_file} has no {word} {name!r}{did_you_mean(name, expected)}"
 
 
 def _who() -> str:

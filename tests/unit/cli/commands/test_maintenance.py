@@ -7,13 +7,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from namekeeper.cli.group import namekeeper
-from tests.unit.expected.seeds import HOSTILE
+from namekeeper.expected.state_file import expected_text
+from tests.unit.expected.seeds import HOSTILE, fleet, learned
 
 
 class World:
     def __init__(self, folder: Path) -> None:
         self.file, self.log = folder / "expected.toml", folder / "expected.maintenance.jsonl"
-        self.file.write_text("")
+        self.file.write_text(expected_text(learned(fleet())))
 
     def asks(self, word: str, *words: str) -> Result:
         return CliRunner().invoke(namekeeper, ["maintenance", word, "--expect", str(self.file), *words])
@@ -21,7 +22,7 @@ class World:
     def starts(self, *words: str) -> str:
         result = self.asks("start", "--for", "30m", *words)
         assert result.exit_code == 0, result.output
-        return result.output.partition(":")[0]
+        return result.stdout.partition(":")[0]
 
     def listed(self, *words: str) -> list[dict[str, object]]:
         return json.loads(self.asks("list", "--json", *words).stdout)
@@ -62,6 +63,48 @@ def test_a_window_may_begin_at_another_time(world: World):
     world.starts("--broker", "b", "--from", "2100-01-01T00:00:00Z")
     (window,) = world.listed()
     assert (window["from_iso"], window["to_iso"]) == ("2100-01-01T00:00:00.000Z", "2100-01-01T00:30:00.000Z")
+
+
+def test_a_window_says_when_it_lasts(world: World):
+    later = world.asks(
+        "start", "--for", "30m", "--broker", "broker-a", "--from", "2100-01-01T00:00:00Z", "--zone", "UTC"
+    )
+    assert later.stderr == ""
+    assert later.stdout.partition(": ")[2] == (
+        "from 2100-01-01 00:00:00.000 UTC until 2100-01-01 00:30:00.000 UTC\n"
+    )
+    over = world.asks("start", "--for", "30m", "--broker", "broker-a", "--from", "2020-01-01T00:00:00Z")
+    assert over.stderr == "note: the window is over: it covers only what began and ended in it\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (("--broker", "brokera"), "has no broker 'brokera': did you mean broker-a?"),
+        (("--topic", "order"), "has no topic 'order': did you mean orders?"),
+        (("--cluster", "C1"), "has no cluster 'C1': did you mean c?"),
+        (("--name-server", "ns1"), "has no name server 'ns1': did you mean ns-1?"),
+    ],
+)
+def test_a_name_that_nobody_expects_is_a_note_because_it_may_be_misspelt(world: World, words, note):
+    result = world.asks("start", "--for", "30m", *words)
+    assert (result.exit_code, result.stderr) == (0, f"note: {world.file} {note}\n")
+    assert len(world.listed()) == 1
+
+
+def test_names_that_come_and_go_are_no_note(world: World):
+    world.file.write_text(
+        world.file.read_text()
+        .replace("allow_other_brokers = false", "allow_other_brokers = true")
+        .replace("allow_other_topics = false", "allow_other_topics = true")
+    )
+    assert world.asks("start", "--for", "30m", "--broker", "new", "--topic", "new").stderr == ""
+
+
+def test_a_file_with_an_error_does_not_keep_a_window_from_starting(world: World):
+    world.file.write_text("oops")
+    result = world.asks("start", "--for", "30m", "--broker", "broker-a")
+    assert (result.exit_code, "is not TOML" in result.stderr, len(world.listed())) == (0, True, 1)
 
 
 def test_the_user_is_the_one_that_the_system_knows(world: World, monkeypatch):
