@@ -8,7 +8,16 @@ from zoneinfo import ZoneInfo
 from namekeeper.common.durations import LATEST_MS, parse_duration_ms
 from namekeeper.errors import ConfigError
 
-__all__ = ["LONGEST_TEXT", "Zone", "instant_of", "iso_text", "shown", "shown_window", "zone_of"]
+__all__ = [
+    "LONGEST_TEXT",
+    "Zone",
+    "instant_of",
+    "iso_text",
+    "shown",
+    "shown_start",
+    "shown_window",
+    "zone_of",
+]
 
 Zone = tzinfo | None
 """None is the zone of the system."""
@@ -110,6 +119,11 @@ def shown_window(ms: int, window_ms: int, zone: Zone) -> str:
     if not window_ms:
         return shown(ms, zone)
     return f"between {shown(ms - window_ms, zone)} and {shown(ms, zone)}"
+
+
+def shown_start(ms: int, window_ms: int, zone: Zone) -> str:
+    """The start of something that lasts: `since A`, or `began between A and B` if an observer recorded it."""
+    return f"{'began' if window_ms else 'since'} {shown_window(ms, window_ms, zone)}"
 
 
 def _read(text: str, now_ms: int, zone: Zone) -> int:

@@ -10,6 +10,7 @@ from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind, islands
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.common.expected import LATE_MS, TOGETHER_MS
+from namekeeper.drift.verdict import DriftKind
 from namekeeper.errors import ConfigError
 from namekeeper.expected.deviations import deviations
 from namekeeper.expected.maintenance import (
@@ -58,16 +59,16 @@ class ExpectedFile:
 
     def refresh(self) -> None:
         """Read again what has changed; of what can't be used the content of before still counts."""
-        seen = self._signatures()
-        if seen == self._seen:
+        before, self._seen = self._seen, self._signatures()
+        changed = [path for path, old, new in zip(self._paths, before, self._seen, strict=True) if old != new]
+        if not changed:
             return
-        self._seen = seen
         try:
             self.state, self.windows = read_expected(self._path), self._log.windows()
         except ConfigError as error:
             self._announce(f"{error}; what it said before still counts")
             return
-        for text in (f"{self._path} was read again", *self.notes):
+        for text in (*(f"{path} was read again" for path in changed), *self.notes):
             self._announce(text)
 
     def applied(
@@ -81,7 +82,12 @@ class ExpectedFile:
         return with_deviations(by_cluster, self.state, self.windows, histories, ends)
 
     def _signatures(self) -> tuple[object, object]:
-        return _signature(self._path), _signature(self._log.path)
+        path, log_path = self._paths
+        return _signature(path), _signature(log_path)
+
+    @property
+    def _paths(self) -> tuple[str, str]:
+        return self._path, self._log.path
 
 
 def _signature(path: str) -> object:
@@ -174,19 +180,27 @@ def _is_explained(one: Deviation, others: Iterable[FoundIncident]) -> bool:
 
 
 def _is_drift(one: Deviation, others: Iterable[FoundIncident]) -> bool:
-    """Whether the name servers that deviate disagree with the others about just that."""
+    """Whether the name servers that deviate disagree with the others about just that.
+
+    About a topic, either side of the disagreement may be the one that deviates.
+    """
+    is_of_some = one.topic is not None and len(one.name_servers) < one.of_name_servers
     return any(
         each.kind is IncidentKind.DRIFT
-        and set(one.name_servers) <= set(each.name_servers)
+        and (is_of_some or set(one.name_servers) <= set(each.name_servers))
         and set(one.brokers) <= set(each.broker_names)
-        and (
-            one.kind in _LACKING
-            if one.topic is None
-            else any(one.topic in fact.topics for fact in each.drift)
-        )
+        and (one.kind in _LACKING if one.topic is None else _is_about_topic(each, one))
         and each.from_ts - LATE_MS <= one.since
         and _lasts_as_long(each, one)
         for each in others
+    )
+
+
+def _is_about_topic(incident: FoundIncident, one: Deviation) -> bool:
+    is_order = one.kind is DeviationKind.ORDER_CHANGED
+    return any(
+        one.topic in fact.topics and (fact.kind == DriftKind.ORDER_DIFFERS) == is_order
+        for fact in incident.drift
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from namekeeper.answers.times import Zone, iso_text, shown, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown, shown_start, shown_window
 from namekeeper.notifications.incident_facts import IncidentFacts, plain, summary
 from namekeeper.notifications.receivers import IncidentSeverity
 
@@ -136,7 +136,8 @@ def _lines(message: Message, zone: Zone) -> Iterator[str]:
 
 def _details(event: IncidentEvent, zone: Zone) -> Iterator[str]:
     facts = event.facts
-    yield f"{facts.what} {_period(facts, zone)}"
+    comma = "," if facts.from_window_ms else ""
+    yield f"{facts.what}{comma} {_period(facts, zone)}"
     if facts.is_forgotten:
         yield "it is not expected any more"
     if facts.is_withdrawn:
@@ -156,8 +157,12 @@ def _line(event: IncidentEvent) -> str:
 
 
 def _period(facts: IncidentFacts, zone: Zone) -> str:
-    begun = shown_window(facts.from_ts, facts.from_window_ms, zone)
-    return f"since {begun}" if facts.to_ts is None else f"from {begun} to {shown(facts.to_ts, zone)}"
+    start = (facts.from_ts, facts.from_window_ms, zone)
+    if facts.to_ts is None:
+        return shown_start(*start)
+    to = shown(facts.to_ts, zone)
+    begun = shown_window(*start)
+    return f"began {begun}, over at {to}" if facts.from_window_ms else f"from {begun} to {to}"
 
 
 def _why(facts: IncidentFacts) -> str:

@@ -9,10 +9,12 @@ from namekeeper.answers.incidents.deviation import DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import incidents_by_cluster
 from namekeeper.answers.incidents.texts import incident_value, what, why
+from namekeeper.drift.incidents import present_drift, with_drift
 from namekeeper.errors import ConfigError
 from namekeeper.expected.incidents import ExpectedFile, with_deviations
 from namekeeper.expected.maintenance import MaintenanceLog, MaintenanceWindow, Scope, log_beside
 from namekeeper.expected.state_file import expected_text
+from tests.differential.bodies import TopicConfig
 from tests.unit.drift.fleet import align_ends
 from tests.unit.expected.seeds import (
     MASTER_A,
@@ -29,13 +31,22 @@ from tests.unit.expected.seeds import (
 SECOND = 1_000
 
 
-def found(expected, stories, *windows, after_ms: int = SETTLED_MS):
+def no_drift(_histories):
+    return []
+
+
+def with_every_disagreement(histories):
+    return present_drift(histories).incidents
+
+
+def found(expected, stories, *windows, after_ms: int = SETTLED_MS, drift=no_drift):
     """All incidents some time after the last change."""
     end = align_ends(stories, after_ms)
     every = histories(stories)
     ends = {each.namesrv: end for each in every}
-    by_cluster = with_deviations(incidents_by_cluster(every, None, ends), expected, windows, every, ends)
-    return [each for _, some in by_cluster for each in some]
+    by_cluster = with_drift(incidents_by_cluster(every, None, ends), drift(every))
+    merged = with_deviations(by_cluster, expected, windows, every, ends)
+    return [each for _, some in merged for each in some]
 
 
 def kinds(incidents) -> list[tuple[str, str | None]]:
@@ -95,6 +106,43 @@ def test_a_wiped_permission_is_one_incident():
     expected = learned(stories)
     stories[1].wiped("broker-b")
     assert kinds(found(expected, stories)) == [(IncidentKind.PERMISSION_WIPED, None)]
+
+
+@pytest.mark.parametrize("story", [0, 1])
+def test_an_order_configuration_about_which_name_servers_disagree_is_one_incident(story: int):
+    stories = fleet(2)
+    expected = learned(stories)
+    stories[story].ordered("orders", "broker-a:4")
+    assert kinds(found(expected, stories, drift=with_every_disagreement)) == [(IncidentKind.DRIFT, None)]
+
+
+@pytest.mark.parametrize("story", [0, 1])
+def test_a_topic_about_which_name_servers_disagree_is_one_incident(story: int):
+    stories = fleet(2)
+    expected = learned(stories)
+    reregisters(stories[story], MASTER_B, "refunds", TopicConfig())
+    assert kinds(found(expected, stories, drift=with_every_disagreement)) == [(IncidentKind.DRIFT, None)]
+
+
+def test_queues_about_which_name_servers_disagree_do_not_explain_an_order_configuration():
+    stories = fleet(2)
+    expected = learned(stories)
+    reregisters(stories[0], MASTER_B, "payments", TopicConfig(read=9, write=9))
+    for story in stories:
+        story.ordered("payments", "broker-b:9")
+    assert kinds(found(expected, stories, drift=with_every_disagreement)) == [
+        (IncidentKind.DEVIATION, DeviationKind.ORDER_CHANGED),
+        (IncidentKind.DRIFT, None),
+    ]
+
+
+def test_the_cause_of_a_deviation_names_the_peer_that_asked_for_it():
+    stories = fleet()
+    expected = learned(stories)
+    for story in stories:
+        story.ordered("payments", "broker-b:9")
+    (one,) = found(expected, stories)
+    assert why(one).startswith("KV entry put by ")
 
 
 def test_deviations_of_one_kind_that_begin_together_are_one_incident():
@@ -162,10 +210,11 @@ def test_a_file_and_its_log_are_read_again_when_they_change(path: str):
     assert lines == []
     MaintenanceLog(log_beside(path)).start(Scope(clusters=("c",)), 1, 2, who="a", why="", now=1)
     file.refresh()
-    assert (len(file.windows), lines) == (1, [f"{path} was read again"])
+    assert (len(file.windows), lines) == (1, [f"{log_beside(path)} was read again"])
     text = Path(path).read_text()
     Path(path).write_text(text.replace("[0, 1]", "[0]"))
     file.refresh()
+    assert lines[1:] == [f"{path} was read again"]
     assert before.clusters[0].brokers["broker-a"] == {0, 1}
     assert file.state.clusters[0].brokers["broker-a"] == {0}
 

@@ -64,6 +64,13 @@ def test_a_cause_that_is_not_known_is_said_to_be_so():
     assert text.splitlines()[1] == "cause: not known"
 
 
+def test_an_observed_incident_began_between_two_times():
+    observed = {"from_ts": START - MINUTE, "from_window_ms": 2_000, "cause": "observed"}
+    text = body_of(message_of(found(**observed)), UTC)
+    began = "began between 2027-01-15 07:58:58.000 UTC and 2027-01-15 07:59:00.000 UTC"
+    assert text.splitlines()[0] == f"broker-a away, {began}"
+
+
 def test_a_folded_message_lists_some_and_counts_the_rest():
     message = message_of(
         *(found(f"b{number}", START - (number + 1) * MINUTE) for number in range(LINES_LIMIT + 5))

@@ -8,7 +8,7 @@ from namekeeper.answers.incidents.deviation import Deviation, deviation_text
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.phrases import CLOSED_BY
-from namekeeper.answers.times import Zone, iso_text, shown, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown, shown_start, shown_window
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable
@@ -32,11 +32,23 @@ _CAUSES = {
     "register_broker": "registered otherwise by its broker",
     "register_topic": "registered by hand",
     "delete_topic": "topic deleted",
+    "put_kv_config": "KV entry put",
+    "delete_kv_config": "KV entry deleted",
     "stopped": "stopped",
     "no_stop": "ended without being stopped",
 }
 """Cause -> text."""
-_ASKED = frozenset({"unregister_broker", "wipe_write_perm", "delete_topic", "register_topic"})
+_ASKED = frozenset(
+    {
+        "unregister_broker",
+        "wipe_write_perm",
+        "add_write_perm",
+        "delete_topic",
+        "register_topic",
+        "put_kv_config",
+        "delete_kv_config",
+    }
+)
 """Causes that are requests of somebody; for the others the peer is the broker itself."""
 
 
@@ -75,11 +87,13 @@ def incident_line(incident: FoundIncident, now: int, zone: Zone) -> str:
         now: the last instant that is known, wall ms.
         zone: the reader's.
     """
-    begun = shown_window(incident.from_ts, incident.from_window_ms or 0, zone)
+    window_ms = incident.from_window_ms or 0
     lasted = shown_duration((now if incident.to_ts is None else incident.to_ts) - incident.from_ts)
-    for_long = f"since {begun} ({lasted})"
+    for_long = f"{shown_start(incident.from_ts, window_ms, zone)} ({lasted})"
     if incident.to_ts is not None:
-        for_long = f"{begun} to {shown(incident.to_ts, zone)} ({lasted})"
+        begun = shown_window(incident.from_ts, window_ms, zone)
+        to = ", over at" if window_ms else " to"
+        for_long = f"{begun}{to} {shown(incident.to_ts, zone)} ({lasted})"
     if incident.is_forgotten:
         for_long += ", then not expected any more"
     planned = f"planned: window {incident.planned}" if incident.planned else ""
@@ -159,6 +173,12 @@ def _brokers(incident: FoundIncident, names: str, word: str) -> str:
     return f"{names} {word}" + ("" if is_told else f" ({shown_count(incident.brokers, 'broker')})")
 
 
+def _of_names(incident: FoundIncident) -> str:
+    """The number of broker names, if it is not that of the brokers: a master and its slaves share a name."""
+    names = len(incident.broker_names)
+    return "" if incident.brokers == names else f" of {shown_count(names, 'name')}"
+
+
 def _deviations(incident: FoundIncident) -> str:
     others = len(incident.deviations) - 1
     return deviation_text(incident.deviations[0]) + (f", and {others:,} more such" if others else "")
@@ -178,7 +198,7 @@ def _topics(incident: FoundIncident) -> str:
 _WHAT: Mapping[IncidentKind, Callable[[FoundIncident, str], str]] = {
     IncidentKind.BROKER_AWAY: lambda incident, names: _brokers(incident, names, "away"),
     IncidentKind.MASS_DISCONNECT: lambda incident, names: (
-        f"{incident.brokers} brokers went together: {names}"
+        f"{incident.brokers} brokers{_of_names(incident)} went together: {names}"
     ),
     IncidentKind.BROKER_UNREGISTERED: lambda incident, names: _brokers(incident, names, "unregistered"),
     IncidentKind.PERMISSION_WIPED: lambda _, names: f"permission to write to {names} wiped",

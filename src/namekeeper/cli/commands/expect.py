@@ -9,7 +9,7 @@ from msgspec import structs, to_builtins
 
 from namekeeper.answers.incidents.deviation import Deviation, deviation_text
 from namekeeper.answers.incidents.texts import cause_text
-from namekeeper.answers.times import Zone, iso_text, shown, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown, shown_start
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
@@ -146,7 +146,10 @@ def check(  # noqa: PLR0913 - one for each option
     present.sort(key=lambda each: bool(each.planned))
     named = {name for each in expected.state.clusters for name in each.name_servers}
     beside = [each.namesrv for each in histories if each.namesrv not in named]
-    for text in (*source.notes, *expected.notes, *_notes(found, beside, expected_file)):
+    is_later = at is None and expected.state.since > instant
+    later = f"nothing is an incident before its `since`, {shown(expected.state.since, zone)}"
+    notes = (*source.notes, *expected.notes, *_notes(found, beside, expected_file))
+    for text in (*notes, *([f"{expected_file}: {later}"] if is_later else ())):
         note(printable(f"note: {text}"))
     if as_json:
         echo(render_json(_value(present, found, instant, limit)))
@@ -185,10 +188,10 @@ def _lines(
 
 
 def _line(one: Deviation, zone: Zone) -> str:
-    since = shown_window(one.since, one.window_ms, zone) + ("" if one.is_since_known else " or before")
+    since = shown_start(one.since, one.window_ms, zone) + ("" if one.is_since_known else " or before")
     cause = cause_text(one.cause, one.peer, one.closed_by)
     planned = f"planned: window {one.planned}" if one.planned else ""
-    return "  ".join(filter(None, (deviation_text(one), f"since {since}", cause, planned)))
+    return "  ".join(filter(None, (deviation_text(one), since, cause, planned)))
 
 
 def _value(present: Sequence[Deviation], found: Deviations, at: int, limit: int) -> dict[str, Any]:

@@ -5,11 +5,16 @@ from datetime import UTC
 import pytest
 from msgspec import to_builtins
 
+from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.incidents.texts import incident_line, incident_value, what, why
 
 MINUTE = 60_000
+ORDER = Deviation(
+    kind=DeviationKind.ORDER_CHANGED, cluster="c", topic="orders", brokers=(), expected="b0:4", actual="b0:8",
+    name_servers=("ns",), of_name_servers=1, since=0, to=None,
+)  # fmt: skip
 
 
 def incident(kind: IncidentKind, cause: str | None = None, **more: object) -> FoundIncident:
@@ -28,6 +33,12 @@ def incident(kind: IncidentKind, cause: str | None = None, **more: object) -> Fo
          "connection closed: it was reset"),
         (incident(IncidentKind.BROKER_AWAY, brokers=2), "b0 away (2 brokers)", ""),
         (incident(IncidentKind.BROKER_AWAY, "observed"), "b0 away", ""),
+        (incident(IncidentKind.MASS_DISCONNECT, brokers=4, broker_names=["b0", "b1", "b2"]),
+         "4 brokers of 3 names went together: b0, b1, b2", ""),
+        (incident(IncidentKind.PERMISSION_WIPED, "add_write_perm", peer="p:1"),
+         "permission to write to b0 wiped", "write permission added by p:1"),
+        (incident(IncidentKind.DEVIATION, "put_kv_config", peer="p:1", deviations=[ORDER]),
+         "order configuration of topic orders is b0:8 instead of b0:4", "KV entry put by p:1"),
         (incident(IncidentKind.MASS_DISCONNECT, brokers=5, broker_names=["b0", "b1", "b2", "b3", "b4"]),
          "5 brokers went together: b0, b1, b2 and 2 more", ""),
         (incident(IncidentKind.BROKER_UNREGISTERED, "unregister_broker", peer="p:1"), "b0 unregistered", "unregistered by p:1"),
@@ -62,8 +73,11 @@ def test_an_incident_that_ended_because_nobody_expected_the_broker_says_so():
 
 def test_an_observed_incident_began_between_two_times():
     one = incident(IncidentKind.BROKER_AWAY, from_ts=MINUTE, from_window_ms=2_000)
-    assert "since between 1970-01-01 00:00:58.000 UTC and 1970-01-01 00:01:00.000 UTC" in incident_line(
-        one, MINUTE, UTC
+    began = "between 1970-01-01 00:00:58.000 UTC and 1970-01-01 00:01:00.000 UTC"
+    assert incident_line(one, MINUTE, UTC) == f"b0 away  began {began} (0 ms)"
+    one.to_ts = 2 * MINUTE
+    assert incident_line(one, 9 * MINUTE, UTC) == (
+        f"b0 away  {began}, over at 1970-01-01 00:02:00.000 UTC (1 min)"
     )
 
 

@@ -71,6 +71,14 @@ def test_a_file_that_is_there_is_replaced_only_by_force(learned: World):
     assert Path(f"{learned.file}.bak").read_text() == before
 
 
+def test_a_since_in_the_future_is_a_note(learned: World):
+    file = Path(learned.file)
+    file.write_text(file.read_text().replace('since = "2023', 'since = "2123'))
+    assert learned.asks("check").stderr == (
+        f"note: {file}: nothing is an incident before its `since`, 2123-11-14 22:16:44.000 UTC\n"
+    )
+
+
 def test_a_deviation_is_named_and_ends_with_1(learned: World):
     learned.loses_slave()
     result = learned.asks("check")
