@@ -25,7 +25,10 @@ from namekeeper.cli.shared_options import ADDRESSES, OLD_ADDRESSES, Option, clus
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError
+from namekeeper.history.rows import is_about_a_name
 from namekeeper.journal.reading.reader import FoundJournal, JournalReader
 from namekeeper.remoting.address import Address, parse_addresses
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
@@ -37,6 +40,7 @@ __all__ = [
     "AT_HELP",
     "EXIT_NOT_KNOWN",
     "EXIT_NO_SUCH_NAME",
+    "has_records_of",
     "history_options",
     "history_source_options",
     "journal_options",
@@ -51,6 +55,8 @@ __all__ = [
     "with_label",
     "zone_option",
 ]
+
+_END_MS = 2**62
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -324,3 +330,12 @@ def shown_reading() -> Iterator[SourceProgress]:
 def _print_progress(what: str, done: int, total: int) -> None:
     if total >= _LINES_FROM and done and done % (total // _LINES) == 0:
         note(f"{what}: {done} of {total} segments read")
+
+
+def has_records_of(name: str, source: PastAnswers) -> bool:
+    """Whether a topic, broker or address was ever recorded; if not, a note says so and suggests names."""
+    if any(map(is_about_a_name, source.changes(name, 0, _END_MS))):
+        return True
+    near = did_you_mean(name, [*source.topics(), *source.brokers()])
+    note(f"there is no record of a topic, broker or address {printable(name)!r}{near}")
+    return False

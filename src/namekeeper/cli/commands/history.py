@@ -12,6 +12,7 @@ from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
     EXIT_NO_SUCH_NAME,
+    has_records_of,
     history_source_options,
     shown_reading,
     take_instant,
@@ -24,7 +25,6 @@ from namekeeper.cli.shared_options import watch_option
 from namekeeper.cli.spark import MakeSession
 from namekeeper.clock import SystemClock
 from namekeeper.common.durations import parse_duration_ms
-from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 from namekeeper.history.rows import is_about_a_name
@@ -121,12 +121,10 @@ def _explain_nothing(name: str | None, source: PastAnswers, entries: list[Timeli
         return True
     if any(is_about_a_name(entry.event) for entry in entries):
         return True
-    if any(map(is_about_a_name, source.changes(name, 0, _END_MS))):
-        note(f"no change of {printable(name)} in this time")
-        return True
-    near = did_you_mean(name, [*source.topics(), *source.brokers()])
-    note(f"there is no record of a topic, broker or address {printable(name)!r}{near}")
-    return False
+    if not has_records_of(name, source):
+        return False
+    note(f"no change of {printable(name)} in this time")
+    return True
 
 
 def _show(entries: list[TimelineEntry], zone: Zone) -> None:

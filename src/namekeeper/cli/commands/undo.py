@@ -22,6 +22,7 @@ from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
     EXIT_NOT_KNOWN,
+    has_records_of,
     history_options,
     shown_reading,
     take_instant,
@@ -36,7 +37,7 @@ from namekeeper.cli.spark import MakeSession
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError, ResponseError
-from namekeeper.history.rows import AnyKey, KvKey, Row, RowChange, TopicKey, What
+from namekeeper.history.rows import AnyKey, KvKey, Row, RowChange, TopicKey, What, is_about_a_name
 from namekeeper.journal.contract.record import Kv, TopicQueuesRow
 from namekeeper.model.topic import QueueData
 from namekeeper.remoting.address import parse_address
@@ -117,6 +118,8 @@ def _planned(source: PastAnswers, name: str | None, begin: int, end: int) -> Und
     if state is None:
         return None
     events = source.changes(name, begin, _END_MS)
+    if name is not None and not any(map(is_about_a_name, events)):
+        has_records_of(name, source)
     for text in source.notes:
         note(f"note: {text}")
     if any(event.what is What.LOST for event in events):
@@ -147,22 +150,35 @@ def _lines(plan: UndoPlan, zone: Zone) -> Iterator[str]:
 
 
 async def _send(plan: UndoPlan, addr: str) -> bool:
-    """Restore the rows at a name server; returns whether all were as the plan says."""
+    """Restore the rows at a name server; returns whether all were as the plan says.
+
+    A line says how many were restored, also if the name server refuses one of them.
+    """
     done = 0
-    async with take_sender().open() as sender:
-        namesrv = Namesrv(addr, sender)
-        for each in plan.restored:
-            change = each.change
-            if await _present(namesrv, change.key) != change.before:
-                note(printable(f"not sent: {row_change_text(change)}: {addr} holds another row than that"))
-                continue
-            await _restore(namesrv, change)
-            if await _present(namesrv, change.key) == change.after:
-                done += 1
-            else:
-                note(printable(f"sent in vain: {row_change_text(change)}: {addr} holds another row"))
-    note(f"{done} of {shown_count(len(plan.restored), 'row')} restored at {addr}")
+    try:
+        async with take_sender().open() as sender:
+            namesrv = Namesrv(addr, sender)
+            for each in plan.restored:
+                done += await _is_restored(namesrv, each.change)
+    finally:
+        if plan.restored:
+            note(f"{done} of {shown_count(len(plan.restored), 'row')} restored at {addr}")
     return done == len(plan.restored)
+
+
+async def _is_restored(namesrv: Namesrv, change: RowChange) -> bool:
+    """Restore a row if the name server holds it as the plan says; whether it then has the earlier value."""
+    text = row_change_text(change)
+    present = await _present(namesrv, change.key)
+    if present != change.before:
+        holds = "holds that already" if present == change.after else "holds another row than that"
+        note(printable(f"not sent: {text}: {namesrv.addr} {holds}"))
+        return False
+    await _restore(namesrv, change)
+    if await _present(namesrv, change.key) == change.after:
+        return True
+    note(printable(f"sent in vain: {text}: {namesrv.addr} holds another row"))
+    return False
 
 
 async def _present(namesrv: Namesrv, key: AnyKey) -> Row | None:

@@ -118,11 +118,36 @@ def test_what_can_not_be_done_is_said(mistake, words, status, text):
     assert text in result.output
 
 
-def test_a_refusal_ends_it(mistake):
+def test_a_refusal_ends_it_and_the_rows_before_are_counted(mistake):
     mistake.server.refusals[217] = (3, "request type 217 not supported")
     result = mistake.undo("T", "--apply", A)
     assert result.exit_code == 2
     assert "request type 217 not supported" in result.output
+    assert mistake.server.kv["ORDER_TOPIC_CONFIG"] == {"T": "b0:4"}
+    assert f"1 of 2 rows restored at {A}" in result.output
+
+
+def test_a_name_without_records_is_a_note_with_a_similar_name(mistake):
+    result = mistake.undo("oter")
+    assert (result.exit_code, result.stdout) == (0, "nothing is to be restored\n")
+    assert "there is no record of a topic, broker or address 'oter': did you mean other?" in result.stderr
+    assert mistake.undo("b0").stderr == ""
+
+
+def test_a_name_without_changes_in_that_time_is_no_note(mistake):
+    assert mistake.undo("T", "--from", "2023-11-14T22:13:26Z").stderr == ""
+
+
+def test_a_plan_without_rows_reports_nothing_as_restored(mistake):
+    result = mistake.undo("--from", "2023-11-14T22:13:26Z", "--apply", A)
+    assert (result.exit_code, result.output) == (0, "nothing is to be restored\n")
+
+
+def test_a_row_that_is_there_already_is_said_to_be(mistake):
+    assert mistake.undo("more", "--apply", A).exit_code == 0
+    again = mistake.undo("more", "--apply", A)
+    assert again.exit_code == 1
+    assert f"{A} holds that already" in again.stderr
 
 
 def test_another_refusal_of_a_lookup_ends_it(mistake):
