@@ -24,6 +24,7 @@ __all__ = ["NO_APPRISE", "SECRET_BYTES", "Send", "Sender", "check_secrets", "rea
 
 SECRET_BYTES = 4_096
 """Longest address, token or key."""
+_NOT_DELIVERED = "apprise could not deliver it: check the address, the password and that the service answers"
 NO_APPRISE = "apprise is not installed: pip install 'namekeeper[messages]'"
 
 Send = Callable[[Receiver, Message], Awaitable[AttemptOutcome]]
@@ -146,4 +147,4 @@ def _outcome_of(out: bytes) -> AttemptOutcome:
     status = int(result.get("status", 0))
     if status and not 200 <= status < 300:
         return outcome_of_status(status, str(result.get("retry_after", "")), time.time())
-    return AttemptOutcome(AttemptEnd.FAILED, "the service did not accept it")
+    return AttemptOutcome(AttemptEnd.FAILED, _NOT_DELIVERED)

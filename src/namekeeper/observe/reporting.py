@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from namekeeper.common.counts import shown_list
 from namekeeper.observe.observer import ObserverState, ObserverStatus
 
-__all__ = ["ObserverCollector", "RecordingLines", "reasons_of"]
+__all__ = ["ObserverCollector", "TroubleLines", "reasons_of"]
 
 _PREFIX = "namekeeper_observe"
 _WINDOWS = {"brokers": "members_ms", "topics": "topics_ms", "queues": "queues_ms"}
@@ -78,19 +78,31 @@ class ObserverCollector(Collector):
         yield windows
 
 
-class RecordingLines:
-    """The lines about journals that can't be written, and that can be again."""
+class TroubleLines:
+    """The lines about journals that can't be written and logs that can't be read, and that can be again."""
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self._said: dict[str, dict[str, str]] = {}
 
     def of(self, statuses: Mapping[str, ObserverStatus]) -> list[str]:
         """The lines that were not said yet."""
-        found = _troubles(statuses)
-        lines = [f"{id_}: not recording: {why}" for id_, why in found.items() if self._said.get(id_) != why]
-        lines += [f"{id_}: recording again" for id_ in self._said.keys() & statuses.keys() - found.keys()]
-        self._said = found
-        return lines
+        recording = self._news(statuses, "recording", _troubles(statuses))
+        return [*recording, *self._news(statuses, "reading causes", _log_troubles(statuses))]
+
+    def _news(
+        self, statuses: Mapping[str, ObserverStatus], what: str, found: Mapping[str, str]
+    ) -> Iterator[str]:
+        said = self._said.get(what, {})
+        yield from (f"{id_}: not {what}: {why}" for id_, why in found.items() if said.get(id_) != why)
+        yield from (f"{id_}: {what} again" for id_ in said.keys() & statuses.keys() - found.keys())
+        self._said[what] = dict(found)
+
+
+def _log_troubles(statuses: Mapping[str, ObserverStatus]) -> dict[str, str]:
+    """Id of each name server whose log can't be read -> why."""
+    return {
+        id_: each.log.trouble for id_, each in statuses.items() if each.log is not None and each.log.trouble
+    }
 
 
 def _troubles(statuses: Mapping[str, ObserverStatus]) -> dict[str, str]:

@@ -139,6 +139,6 @@ def test_missing_secrets_are_found_before_the_start(tmp_path, monkeypatch):
 async def test_a_result_that_is_none_is_a_failed_attempt():
     assert module._outcome_of(b"").reason == "apprise ended without a result"
     assert module._outcome_of(json.dumps({"is_sent": False, "status": 200}).encode()).reason == (
-        "the service did not accept it"
+        "apprise could not deliver it: check the address, the password and that the service answers"
     )
     assert "pip install" in module._outcome_of(b'{"problem": "missing"}').reason

@@ -5,8 +5,9 @@ from pathlib import Path
 from msgspec import structs
 
 from namekeeper.observe.journal import JournalStatus
+from namekeeper.observe.log_file import LogStatus
 from namekeeper.observe.observer import ObserverState, ObserverStatus
-from namekeeper.observe.reporting import ObserverCollector, RecordingLines, reasons_of
+from namekeeper.observe.reporting import ObserverCollector, TroubleLines, reasons_of
 from namekeeper.observe.schedule import Windows
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "observe.md"
@@ -57,12 +58,24 @@ def test_name_servers_are_counted_by_state_and_no_label_has_their_names():
 
 
 def test_a_disk_that_is_full_is_said_once_and_when_it_is_not_any_more():
-    lines = RecordingLines()
+    lines = TroubleLines()
     assert lines.of({"a": OBSERVED}) == []
     assert lines.of({"a": FAILS}) == [f"a: not recording: {FULL}"]
     assert lines.of({"a": FAILS}) == []
     assert lines.of({"a": OBSERVED}) == ["a: recording again"]
     assert lines.of({"a": OBSERVED}) == []
+
+
+def test_a_log_that_can_not_be_read_is_said_once_and_when_it_can_be_again():
+    missing = LogStatus("/x.log", "/x.log: No such file or directory", 0, 0)
+    without = structs.replace(OBSERVED, log=missing)
+    again = structs.replace(OBSERVED, log=structs.replace(missing, trouble=""))
+    lines = TroubleLines()
+    assert lines.of({"a": again}) == []
+    assert lines.of({"a": without}) == ["a: not reading causes: /x.log: No such file or directory"]
+    assert lines.of({"a": without}) == []
+    assert lines.of({"a": again}) == ["a: reading causes again"]
+    assert lines.of({"a": again}) == []
 
 
 def test_each_metric_has_a_row_in_the_documents():

@@ -85,7 +85,7 @@ def mcp(  # noqa: PLR0913 - one for each option
             warehouse=None if warehouse is None else here.answers, asking=here.in_thread,
         )  # fmt: skip
         server = make_server(sources)
-        _look(here.journals if warehouse is None else here.answers)
+        _look(sources.answers)
         with contextlib.suppress(KeyboardInterrupt):
             if port is None:
                 asyncio.run(_serve_stdio(server))
@@ -164,10 +164,10 @@ def asking_commands() -> Iterator[None]:
         raise ConfigError(error.format_message()) from None
 
 
-def _look(journals: Callable[[], object]) -> None:
+def _look(answers: Callable[[], object]) -> None:
     """Say at the start why no question can be answered, if so; that may change, so it is no error."""
     try:
-        journals()
+        answers()
     except NamekeeperError as error:
         note(f"namekeeper: {describe(error)}")
 

@@ -57,7 +57,7 @@ from namekeeper.observe.config import (
 )
 from namekeeper.observe.observer import ObserverState, ObserverStatus
 from namekeeper.observe.observers import Observers
-from namekeeper.observe.reporting import ObserverCollector, RecordingLines, reasons_of
+from namekeeper.observe.reporting import ObserverCollector, TroubleLines, reasons_of
 from namekeeper.observe.schedule import Rates
 from namekeeper.observe.shadow_server import ShadowServer, serve_words
 from namekeeper.remoting.address import Address, parse_addresses
@@ -372,8 +372,8 @@ async def _run(
 
 
 async def _say_what_is_recorded(observers: Observers) -> None:
-    """Print a line when a journal can't be written, and when it can be again."""
-    lines = RecordingLines()
+    """Print a line when a journal can't be written or a log can't be read, and when it can be again."""
+    lines = TroubleLines()
     while True:
         for line in lines.of(observers.status()):
             echo(line)

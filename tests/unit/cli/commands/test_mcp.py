@@ -63,7 +63,6 @@ def test_no_other_command_imports_the_sdk(words: list[str]):
 def test_the_journals_are_found_as_they_are_at_each_question(tmp_path: Path, asked: list[Sources]):
     result = run("--journal", str(tmp_path))
     assert (result.exit_code, len(asked)) == (0, 1)
-    assert "is not a journal" not in result.stderr
     assert [*asked[0].journals()] == [str(tmp_path)]
 
 
@@ -74,6 +73,15 @@ def test_a_start_without_a_journal_says_so_and_goes_on(asked: list[Sources]):
     (sources,) = asked
     with pytest.raises(ConfigError, match="there is no journal in"):
         sources.journals()
+
+
+def test_a_start_with_a_folder_that_has_no_journal_says_so_and_goes_on(tmp_path: Path, asked: list[Sources]):
+    result = run("--journal", str(tmp_path / "nowhere"))
+    assert (result.exit_code, len(asked)) == (0, 1)
+    assert "nowhere: No such file or directory" in result.stderr
+    empty = run("--journal", str(tmp_path))
+    assert (empty.exit_code, len(asked)) == (0, 2)
+    assert f"{tmp_path} is not a journal" in empty.stderr
 
 
 def test_the_file_of_an_observer_names_the_journals(tmp_path: Path, asked: list[Sources]):
