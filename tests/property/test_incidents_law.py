@@ -26,8 +26,8 @@ KINDS = {
 }  # fmt: skip
 
 
-LIVE_ONLY = {"planned", "planned_topics", "topic_names", "deviation", "deviations", "drift"}
-"""What the file of an expected state, its windows and drift add: it is in no warehouse."""
+LIVE_ONLY = {"planned", "broker_ids", "planned_topics", "topic_names", "deviation", "deviations", "drift"}
+"""What is in no warehouse: ids of brokers, and what an expected state, its windows and drift add."""
 
 
 def live(records: Sequence[Record]) -> list[History]:

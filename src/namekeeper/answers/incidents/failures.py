@@ -71,6 +71,8 @@ class IncidentPart(Struct):
     peer: str | None = None
     broker_name: str | None = None
     broker: str | None = None
+    broker_id: int | None = None
+    """For a broker that went, its id; 0 is a master."""
     namesrv: str | None = None
     is_forgotten: bool = False
     closed_by: str | None = None
@@ -161,7 +163,7 @@ def _of_brokers(
             key.cluster, "", Way.SESSION, broker, key.broker_name, outage.since, outage.until,
             cause=None if end is None else min(end.causes, default=None),
             peer=None if end is None else min(end.peers, default=None),
-            broker_name=key.broker_name, broker=broker,
+            broker_name=key.broker_name, broker=broker, broker_id=key.broker_id,
             is_forgotten=outage.is_last and outage.until < horizon,
             closed_by=None if end is None else min(end.closers, default=None),
             window_ms=0 if end is None else max(end.windows),

@@ -74,6 +74,8 @@ class FoundIncident(Struct, kw_only=True):
     """The first 100 topics of an incident about topics, sorted; empty: it is of another kind."""
     planned_topics: int = 0
     """How many further topics are planned, and are not counted in `topics`."""
+    broker_ids: list[list[int]] = []
+    """Of brokers that went: for each of `broker_names` their ids, sorted; 0 is the master."""
     drift: list[DriftFact] = []
     """For kind `drift`: the verdicts on what name servers disagree about, in order of time."""
 
@@ -233,6 +235,7 @@ def _of_failures(broken: Iterable[IncidentPart]) -> _Found:
                 peer=_least(each.peer for each in parts),
                 brokers=len(brokers),
                 broker_names=_sorted(each.broker_name for each in parts),
+                broker_ids=_ids_by_name(parts),
                 topics=0,
                 first_topic=None,
                 name_servers=_sorted(each.namesrv for each in parts),
@@ -241,6 +244,15 @@ def _of_failures(broken: Iterable[IncidentPart]) -> _Found:
                 from_window_ms=_window(since, ((each.since, each.window_ms) for each in parts)),
             ),
         )
+
+
+def _ids_by_name(parts: Iterable[IncidentPart]) -> list[list[int]]:
+    """The ids of the brokers that went, in the order of their names."""
+    ids: dict[str, set[int]] = defaultdict(set)
+    for each in parts:
+        if each.broker_name is not None and each.broker_id is not None:
+            ids[each.broker_name].add(each.broker_id)
+    return [sorted(ids[name]) for name in sorted(ids)]
 
 
 def _of_topics(

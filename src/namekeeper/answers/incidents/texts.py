@@ -54,7 +54,7 @@ _ASKED = frozenset(
 
 def what(incident: FoundIncident) -> str:
     """The kind of incident, and its subject."""
-    return _WHAT[incident.kind](incident, _some(incident.broker_names))
+    return _WHAT[incident.kind](incident, _some(_names(incident)))
 
 
 def why(incident: FoundIncident) -> str:
@@ -166,6 +166,16 @@ _OF_TOPICS = frozenset({IncidentKind.TOPIC_UNWRITABLE, IncidentKind.TOPIC_DELETE
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return f"{', '.join(names[:NAMES_SHOWN])}{more}"
+
+
+def _names(incident: FoundIncident) -> Sequence[str]:
+    """The broker names; of a name whose master did not go, with the ids of the slaves that did."""
+    if not incident.broker_ids:
+        return incident.broker_names
+    return [
+        name if 0 in ids else f"{name} (id {', '.join(map(str, ids))})"
+        for name, ids in zip(incident.broker_names, incident.broker_ids, strict=True)
+    ]
 
 
 def _brokers(incident: FoundIncident, names: str, word: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.answers.incidents.incident import incidents
+from namekeeper.answers.incidents.texts import what
 from tests.unit.answers.story import Story
 
 
@@ -28,3 +29,23 @@ def test_a_broker_of_another_label_does_not_hide_one_that_is_away():
         story.alive()
     found = incidents([story.history() for story in stories])
     assert [(each.kind, each.from_ts, each.is_open) for each in found] == [("broker_away", gone, True)]
+
+
+@pytest.mark.parametrize(
+    ("gone", "ids", "text"),
+    [
+        (["a0:1"], [[0]], "b0 away"),
+        (["a1:1"], [[1]], "b0 (id 1) away"),
+        (["a0:1", "a1:1"], [[0, 1]], "b0 away (2 brokers)"),
+    ],
+)
+def test_a_slave_that_went_is_named_with_its_id(gone: list[str], ids: list[list[int]], text: str):
+    story = Story()
+    story.registers("b0", "a0:1", ("T",))
+    story.registers("b0", "a1:1", ("T",), broker_id=1)
+    for addr in gone:
+        story.connection_breaks(addr)
+    story.later()
+    story.alive()
+    found = [each for each in incidents([story.history()]) if each.kind == "broker_away"]
+    assert [(each.broker_ids, what(each)) for each in found] == [(ids, text)]
