@@ -88,6 +88,10 @@ def is_unreachable(error: Exception) -> bool:
     return isinstance(error, RemotingConnectError | RemotingTimeoutError | RemotingClosedError)
 
 
+_QUESTION = "; is it RocketMQ?"
+"""The end of some errors of connections: the advice asks it, too."""
+
+
 def describe(error: NamekeeperError) -> str:
     """Return one line: which name server, why, what to do."""
     if isinstance(error, ResponseError):
@@ -96,7 +100,7 @@ def describe(error: NamekeeperError) -> str:
     if not isinstance(error, RemotingError):
         return text
     advice = _advice(error)
-    return f"name server {text}; {advice}" if advice else f"name server {text}"
+    return f"name server {text.removesuffix(_QUESTION)}; {advice}" if advice else f"name server {text}"
 
 
 def _advice(error: RemotingError) -> str | None:
