@@ -13,6 +13,9 @@ DEFAULT_TLS_BYTES = 384 * 1024 * 1024
 """
 QUIET_BYTES = 64 * 1024
 """A connection without much traffic, as measured with 1,000 connections: 60 KiB."""
+HOST_BYTES = 2 * 1024 * 1024
+"""A host with less, 32 quiet connections, loses none: thousands of clients over TLS stay connected.
+"""
 READ_COPIES = 2
 """The bytes of a read are in two buffers: encrypted and decrypted."""
 
@@ -32,11 +35,14 @@ class TlsMemory:
 
     Args:
         limit: most bytes.
+        of_host: bytes of a host that are not taken from it.
     """
 
-    def __init__(self, limit: int = DEFAULT_TLS_BYTES) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = DEFAULT_TLS_BYTES, of_host: int = HOST_BYTES) -> None:
+        self._limit, self._of_host = limit, of_host
         self._hosts: dict[str, BytesOfHost] = {}
+        self._large: dict[str, BytesOfHost] = {}
+        """The hosts with more than is left to each."""
         self.bytes = 0
         """Bytes of all connections."""
         self.closes = 0
@@ -48,9 +54,12 @@ class TlsMemory:
         The host with the most bytes loses one: the one that grew, if it is of this host and has no broker;
         else the oldest one without a broker. So a host with too many connections keeps those that it has.
         """
-        self.bytes += self._hosts.setdefault(host, BytesOfHost()).keep(holder, size)
-        while self.bytes > self._limit:
-            name, largest = max(self._hosts.items(), key=lambda each: (each[1].bytes, each[0] == host))
+        peer = self._hosts.setdefault(host, BytesOfHost())
+        self.bytes += peer.keep(holder, size)
+        if peer.bytes > self._of_host:
+            self._large[host] = peer
+        while self.bytes > self._limit and self._large:
+            name, largest = max(self._large.items(), key=lambda each: (each[1].bytes, each[0] == host))
             has_grown = holder in largest.held and not holder.has_broker
             victim = holder if has_grown else largest.next_to_go()
             self.let_go(victim, name)
@@ -62,5 +71,7 @@ class TlsMemory:
         peer = self._hosts.get(host)
         if peer is not None:
             self.bytes -= peer.let_go(holder)
+            if peer.bytes <= self._of_host:
+                self._large.pop(host, None)
             if not peer.held:
                 del self._hosts[host]

@@ -7,8 +7,8 @@ from tests.unit.remoting.test_unserved import Holding
 class Filled:
     """A memory with connections, each named after its host: `a1` is of the host `a`."""
 
-    def __init__(self, limit: int) -> None:
-        self.memory = TlsMemory(limit)
+    def __init__(self, limit: int, of_host: int = 0) -> None:
+        self.memory = TlsMemory(limit, of_host)
         self.held: dict[str, Holding] = {}
 
     def keep(self, name: str, size: int = 1, *, has_broker: bool = False) -> list[str]:
@@ -30,7 +30,8 @@ def test_memory_adds_up_and_is_given_back() -> None:
     assert filled.memory.bytes == 9
     for name in ("a1", "a1", "b1"):
         filled.let_go(name)
-    assert (filled.memory.bytes, filled.memory._hosts, filled.memory.closes) == (0, {}, 0)
+    memory = filled.memory
+    assert (memory.bytes, memory._hosts, memory._large, memory.closes) == (0, {}, {}, 0)
 
 
 def test_a_host_with_too_many_connections_keeps_those_that_it_has() -> None:
@@ -47,6 +48,15 @@ def test_another_host_takes_a_place_of_the_host_with_the_most() -> None:
         filled.keep(name)
     assert filled.keep("b1") == ["a1"]
     assert filled.keep("b2") == ["a1", "b2"]
+
+
+def test_a_fleet_of_hosts_with_few_connections_each_loses_none() -> None:
+    filled = Filled(3, of_host=2)
+    for name in ("a1", "b1", "c1", "d1", "e1"):
+        assert filled.keep(name) == []
+    filled.keep("a2")
+    assert filled.keep("a3") == ["a3"]
+    assert filled.memory.bytes == 6
 
 
 def test_a_connection_that_grows_is_closed_unless_a_broker_is_registered_over_it() -> None:
