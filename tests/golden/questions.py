@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.error
@@ -31,7 +32,17 @@ from tests.golden.written_warehouse import table_text
 from tests.support.pipeline.duck import Duck
 from tests.support.system.processes import eventually
 
-__all__ = ["ANSWERS", "EXPECTED", "FRAMES", "JOURNALS", "WAREHOUSE", "stored_warehouse"]
+__all__ = [
+    "ANSWERS",
+    "EXPECTED",
+    "FRAMES",
+    "JOURNALS",
+    "QUESTIONS",
+    "WAREHOUSE",
+    "answers_of",
+    "stored_answers",
+    "stored_warehouse",
+]
 
 JOURNALS = Path(__file__).with_name("journals")
 WAREHOUSE = Path(__file__).with_name("warehouse")
@@ -54,6 +65,7 @@ _TOPICS = (
 )
 _MINUTES = (0, 9, 16, 21, 30, 38, 52, 56, 68, 79)
 """Before, between and after the happenings of `written_journals`."""
+_BETWEEN_ANSWERS = re.compile(r"\n(?=\$ namekeeper )")
 _ALL = tuple(option for namesrv in NAME_SERVERS for option in ("--journal", namesrv))
 
 
@@ -134,6 +146,11 @@ def answers_of(commands: Iterable[Command], folder: Path) -> str:
     """Every command with what it prints in a folder."""
     with contextlib.chdir(folder):
         return "\n".join(map(_answer, commands))
+
+
+def stored_answers(name: str) -> Sequence[str]:
+    """The answers of a file of `QUESTIONS`, each with its command."""
+    return _BETWEEN_ANSWERS.split((EXPECTED / name).read_text())
 
 
 def _answer(command: Command) -> str:
@@ -271,18 +288,22 @@ def _replayed(file: Path) -> str:
     return answers
 
 
-ANSWERS: Mapping[str, Callable[[], str]] = {
+QUESTIONS: Mapping[str, tuple[Sequence[Command], Path]] = {
     **{
-        f"journals/{name}": partial(answers_of, commands, JOURNALS)
+        f"journals/{name}": (commands, JOURNALS)
         for name, commands in {**_history_questions(_ALL, _MINUTES), **_journal_questions()}.items()
     },
-    "journals/journal_cat.sha256": partial(digests, JOURNALS),
-    "journals/console.txt": partial(ask_console, _ALL, JOURNALS),
     **{
-        f"warehouse/{name}": partial(answers_of, commands, WAREHOUSE.parent)
+        f"warehouse/{name}": (commands, WAREHOUSE.parent)
         for name, commands in _history_questions(_WAREHOUSE, (30, 79)).items()
     },
-    "warehouse/report.txt": partial(answers_of, [*map(_report, _SECTIONS)], WAREHOUSE.parent),
+    "warehouse/report.txt": ([*map(_report, _SECTIONS)], WAREHOUSE.parent),
+}
+"""File -> the commands whose answers it has, and the folder in which they run."""
+ANSWERS: Mapping[str, Callable[[], str]] = {
+    **{name: partial(answers_of, *asked) for name, asked in QUESTIONS.items()},
+    "journals/journal_cat.sha256": partial(digests, JOURNALS),
+    "journals/console.txt": partial(ask_console, _ALL, JOURNALS),
     "warehouse/console.txt": partial(ask_console, _WAREHOUSE, WAREHOUSE.parent),
     **{f"tables/{name}.txt": partial(_table, name) for name in (*FACTS, *GOLD)},
     **{f"frames/{seed}.txt": partial(_replayed, FRAMES / f"{seed}.txt") for seed in SEEDS},

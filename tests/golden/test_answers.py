@@ -9,18 +9,35 @@ from typing import Any
 import pytest
 
 from namekeeper.journal.contract.kinds import KINDS
-from tests.golden.questions import ANSWERS, EXPECTED, JOURNALS
+from tests.golden.questions import ANSWERS, EXPECTED, JOURNALS, QUESTIONS, answers_of, stored_answers
 from tests.golden.written_journals import NAME_SERVERS, write_journals
 from tests.unit.journal.disk_parts import records_in
 
 OF_ALL_MEMBERS = frozenset({"bytes", "crc"})
 """Sizes of segments, and checksums: they cover members that are not stored, too."""
+MANY = [
+    f"{source}/{name}.txt"
+    for source in ("journals", "warehouse")
+    for name in ("why", "why_json", "route_at", "history", "history_json")
+]
+"""Files with so many answers that `make test` asks each third question."""
 BLOCK_BEGIN = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 255))
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in MANY else ()) for name in ANSWERS]
+)
 def test_the_answers_are_those_that_are_stored(name: str):
     assert ANSWERS[name]() == (EXPECTED / name).read_text()
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_each_third_answer_is_the_stored_one(name: str):
+    """The questions go through ten topics or four forms, so that each third one meets all of them."""
+    commands, folder = QUESTIONS[name]
+    stored = stored_answers(name)
+    assert len(stored) == len(commands)
+    assert answers_of(commands[::3], folder) == "\n".join(stored[::3])
 
 
 def test_no_answer_is_stored_without_a_question():
