@@ -50,10 +50,15 @@ def sources() -> Mapping[str, str]:
 
 
 @cache
-def trees(*names: str) -> Mapping[str, ast.Module]:
-    """The modules in which one of the names stands, parsed."""
-    named = {module: text for module, text in sources().items() if any(name in text for name in names)}
-    return {module: ast.parse(text) for module, text in named.items()}
+def tree_of(module: str) -> ast.Module:
+    """A module, parsed: each is looked at for several rules."""
+    return ast.parse(sources()[module])
+
+
+def trees(*names: str, of: tuple[str, ...] = ("",)) -> Mapping[str, ast.Module]:
+    """The modules of some packages in which one of the names stands, parsed."""
+    some = ((module, text) for module, text in sources().items() if module.startswith(of))
+    return {module: tree_of(module) for module, text in some if any(name in text for name in names)}
 
 
 def called(node: ast.AST) -> Iterator[str]:
@@ -85,7 +90,7 @@ def protocols(tree: ast.Module) -> Iterable[str]:
 
 
 def past(*names: str) -> Mapping[str, ast.Module]:
-    return {module: tree for module, tree in trees(*names).items() if module.startswith(PAST)}
+    return trees(*names, of=PAST)
 
 
 def classes_with_values_of_a_row(tree: ast.Module) -> Iterator[str]:
@@ -116,8 +121,8 @@ def classes_with_steps(tree: ast.Module) -> Iterator[str]:
 def test_a_row_has_no_class_besides_its_record():
     found = {
         (module, name)
-        for module, tree in trees(*set().union(*ROWS)).items()
-        if module.startswith((*PAST, "journal/", "pipeline/")) and module not in CONTRACT
+        for module, tree in trees(*set().union(*ROWS), of=(*PAST, "journal/", "pipeline/")).items()
+        if module not in CONTRACT
         for name in classes_with_values_of_a_row(tree)
     }
     assert found == set(REPEATS_A_ROW)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ LAW = """# The law
 BOOK = "docs/reference/protocol.md"
 
 
+@cache
 def repository() -> Tree:
     """What is in the repository, without the made-up texts of this module."""
     tree = read_tree(ROOT)

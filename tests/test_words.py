@@ -124,7 +124,7 @@ def has_word(name: str, words: set[str]) -> str | None:
     parts = words_of(name)
     joined = {*parts, *(f"{one}_{two}" for one, two in pairwise(parts))}
     plural = {part[:-1] for part in parts if part.endswith("s")}
-    return next((word for word in sorted(words) if word in joined or word in plural), None)
+    return min(words & (joined | plural), default=None)
 
 
 @cache
