@@ -29,10 +29,11 @@ class Served(NamedTuple):
     http_port: int
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One for all tests: each looks at what its own peers add to the log."""
     port = free_port()
-    with NameServerProcess(tmp_path / "ns", http_port=str(port)) as server:
+    with NameServerProcess(tmp_path_factory.mktemp("ns"), http_port=str(port)) as server:
         server.started().logged("operators' pages at")
         status = f"http://127.0.0.1:{port}/status"
         eventually(lambda: '"revision":"' in got(status)[1], within=20, what="the journal")

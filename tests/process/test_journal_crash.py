@@ -18,8 +18,6 @@ from tests.support.wire.ask import ask
 from tests.unit.app.parts import registration
 from tests.unit.journal.disk_parts import records_in
 
-ROUNDS = 6
-
 
 class Load:
     """Changes the KV configuration and registers brokers until the server is gone; notes what it publishes."""
@@ -85,7 +83,8 @@ def check(folder: Path, load: Load) -> None:
     assert not report.boots[-1].is_stopped
 
 
-def test_kill_9_at_any_time(tmp_path):
+@pytest.mark.parametrize("rounds", [3, pytest.param(6, marks=pytest.mark.long)])
+def test_kill_9_at_any_time(tmp_path, rounds):
     chance = random.Random(5)
     port, http_port = free_port(), free_port()
     flags = {
@@ -94,7 +93,7 @@ def test_kill_9_at_any_time(tmp_path):
     }  # fmt: skip
     folder = tmp_path / "journal" / str(port)
     number = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         with NameServerProcess(tmp_path, **flags) as server:
             server.started()
             load = Load(server, http_port, number)
@@ -110,9 +109,9 @@ def test_kill_9_at_any_time(tmp_path):
     with NameServerProcess(tmp_path, **flags) as server:
         assert server.started().stop() == 0
     report = verify(str(folder))
-    assert len(report.boots) == ROUNDS + 1
+    assert len(report.boots) == rounds + 1
     assert all(boot.complete_checkpoints >= 1 for boot in report.boots)
-    assert [boot.is_stopped for boot in report.boots] == [False] * ROUNDS + [True]
+    assert [boot.is_stopped for boot in report.boots] == [False] * rounds + [True]
     assert (report.lost_records, report.problems) == (0, [])
 
 
