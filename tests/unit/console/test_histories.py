@@ -321,7 +321,7 @@ def test_what_was_read_again_is_kept_within_the_memory_for_it(tmp_path):
     _, histories = crowded(tmp_path)
     (history,) = histories.all
     dropped = history.followed.history.dropped_until
-    for at in range(dropped - 30_000, dropped, 1_000):
+    for at in range(dropped - 30_000, dropped, 3_000):
         with histories.earlier(EarlierQuery([at])):
             assert history.history_at(at) is not history.followed.history
             assert sum(part.history.size for part in history._parts.kept) <= LIMIT
@@ -379,7 +379,7 @@ def test_after_a_step_of_the_clock_an_instant_is_what_the_journal_says(tmp_path)
     read(histories)
     every, views = JournalAnswers([str(tmp_path / "j")]), ConsoleViews(histories, None, Clock(story.now))
     first, dropped = histories.followed[0].first, histories.followed[0].history.dropped_until
-    for at in range(first, dropped, max(1, (dropped - first) // 40)):
+    for at in range(first, dropped, max(1, (dropped - first) // 15)):
         assert route_of_topic(histories, views, at) == route_in(every, at), at
 
 

@@ -26,7 +26,7 @@ READING = {"s3:GetObject", "s3:ListBucket"}
 QUESTIONS = [
     ["sql", "SELECT namesrv, count(*) AS n FROM broker_session GROUP BY ALL ORDER BY ALL"],
     ["sql", "SHOW TABLES", "--format", "csv"],
-    ["route-at", "w9-t0"],
+    ["route-at", "w9-t0", "--namesrv", "w9.0_9876"],
     ["why", "w9-t0"],
     ["history", "w9-t0", "--from", "2026-03-01T00:00:00Z", "--to", "2026-04-01T00:00:00Z"],
     ["report", "availability"],

@@ -28,7 +28,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return World(40)
+    return World(24)
 
 
 def test_the_oracle_agrees_with_what_the_name_servers_held(world: World):
@@ -100,7 +100,7 @@ def test_it_does_not_matter_when_a_step_is_done_that_others_do_not_wait_for():
 @pytest.fixture(scope="module")
 def gold_in_one_block() -> Mapping[str, list[dict[str, Any]]]:
     duck = Duck()
-    make_gold(duck, duck.load(records_of(histories(4, 10))), block_records=1 << 30)
+    make_gold(duck, duck.load(records_of(histories(4, 6))), block_records=1 << 30)
     return gold_of(duck)
 
 
@@ -109,7 +109,7 @@ def gold_in_one_block() -> Mapping[str, list[dict[str, Any]]]:
 )
 def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int, gold_in_one_block):
     found = Duck()
-    for batch in arrivals(histories(4, 10), random.Random(block_records), runs=3):
+    for batch in arrivals(histories(4, 6), random.Random(block_records), runs=3):
         make_gold(found, found.load(batch), block_records=block_records)
     gold_in_blocks = gold_of(found)
     assert [name for name in GOLD if gold_in_blocks[name] != gold_in_one_block[name]] == []
@@ -128,7 +128,7 @@ def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
 
 @pytest.mark.parametrize("seed", [5, *(pytest.param(seed, marks=pytest.mark.long) for seed in (6, 7))])
 def test_a_run_writes_only_the_days_that_changed(seed: int):
-    (each,) = histories(seed, 1, actions=200)
+    (each,) = histories(seed, 1, actions=120)
     early, late = cut_late(each, 0.1)
     duck, at_once = Duck(), Duck()
     make_gold(duck, duck.load(early))
@@ -147,7 +147,7 @@ def test_a_run_writes_only_the_days_that_changed(seed: int):
 @pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.long)])
 def test_a_segment_that_comes_late_changes_what_lies_around_it(seed: int):
     """A hole in the middle is filled: the days long before and long after it are not written again."""
-    (each,) = histories(seed, 1, actions=250)
+    (each,) = histories(seed, 1, actions=150)
     early, late = [], []
     for records in each.records.values():
         cut = pieces(records, random.Random(seed))

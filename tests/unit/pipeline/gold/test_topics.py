@@ -14,7 +14,13 @@ FEW_SERVERS = 6
 
 
 @pytest.mark.parametrize(
-    ("seed", "count"), [*((seed, SERVERS) for seed in range(2)), *((seed, FEW_SERVERS) for seed in range(6))]
+    ("seed", "count"),
+    [
+        (0, SERVERS),
+        *((seed, FEW_SERVERS) for seed in range(2)),
+        pytest.param(1, SERVERS, marks=pytest.mark.long),
+        *(pytest.param(seed, FEW_SERVERS, marks=pytest.mark.long) for seed in range(2, 6)),
+    ],
 )
 def test_the_history_is_the_same_as_if_every_row_of_checkpoints_were_looked_at(seed: int, count: int):
     rng = random.Random(seed)

@@ -17,7 +17,7 @@ from namekeeper.pipeline.store.parquet_store import ParquetStore
 from namekeeper.pipeline.store.warehouse_folder import commit_run
 from tests.support.pipeline.object_store import S3
 
-TRIALS = 20
+TRIALS = [8, pytest.param(20, marks=pytest.mark.long)]
 DENIED = b"<Error><Code>AccessDenied</Code></Error>"
 SLOW = b"<Error><Code>SlowDown</Code></Error>"
 
@@ -48,18 +48,20 @@ def raced(*actions) -> list[str]:
     return sorted(ends)
 
 
-def test_of_two_commits_at_once_exactly_one_wins(folder):
+@pytest.mark.parametrize("trials", TRIALS)
+def test_of_two_commits_at_once_exactly_one_wins(folder, trials):
     store = ParquetStore(folder)
     store.create("UTC")
-    for trial in range(TRIALS):
+    for trial in range(trials):
         runs = [store.begin(), store.begin()]
         ends = raced(*(lambda run=run: run.commit(b"%d" % run.load_id) for run in runs))
         assert ends == ["done", "refused"], f"trial {trial}"
         assert store.version().ledger in {b"%d" % run.load_id for run in runs}
 
 
-def test_of_two_leases_at_once_exactly_one_is_taken(s3, tmp_path):
-    for trial in range(TRIALS):
+@pytest.mark.parametrize("trials", TRIALS)
+def test_of_two_leases_at_once_exactly_one_is_taken(s3, tmp_path, trials):
+    for trial in range(trials):
         folder = open_folder(s3.uri(f"{tmp_path.name}/{trial}"))
         assert raced(WarehouseLease(folder).take, WarehouseLease(folder).take) == ["done", "refused"]
 
@@ -101,7 +103,7 @@ class Driver:
         return ("403 Forbidden", DENIED) if self.is_dead else None
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [7, *(pytest.param(step, marks=pytest.mark.long) for step in (1, 3))])
 def test_a_driver_that_dies_at_any_request_leaves_one_version_whole(s3, folder, monkeypatch, step):
     monkeypatch.setattr(warehouse_folder, "KEPT_MS", -1)
     monkeypatch.setattr(warehouse_folder, "KEPT_MANIFESTS", 1)
