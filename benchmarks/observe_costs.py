@@ -15,7 +15,8 @@ from statistics import median
 from benchmarks.load.fleet import registered
 from benchmarks.load.payload import Broker, base_topic, registration
 from namekeeper.admin import operations
-from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
+from namekeeper.admin.operations import Namesrv
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.observe.schedule import AT_ONCE
 from namekeeper.remoting.client import RemotingClient
 from tests.support.java.servers import JavaNameServer

@@ -14,6 +14,7 @@ from msgspec import Struct
 from namekeeper.admin.views import DataVersionAnswer, UnitTopics
 from namekeeper.config.properties import format_properties
 from namekeeper.errors import RemotingError, RequestError, ResponseError
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.messages.bodies import (
     decode_broker_member_group,
     decode_cluster_info,
@@ -56,7 +57,6 @@ from namekeeper.wire.command import RemotingCommand
 
 __all__ = [
     "DEFAULT_TIMEOUT_MS",
-    "ORDER_TOPIC_CONFIG",
     "Namesrv",
     "add_write_perm",
     "all_topics",
@@ -87,9 +87,6 @@ D = TypeVar("D")
 
 DEFAULT_TIMEOUT_MS = 5_000
 """As in Java's admin client: a full topic list of a large cluster takes time."""
-
-ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
-"""The KV namespace with the order configuration of topics (protocol.md 2.3)."""
 
 _UNIT_CODES = {
     UnitTopics.UNIT: RequestCode.GET_UNIT_TOPIC_LIST,

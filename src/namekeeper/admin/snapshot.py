@@ -9,9 +9,10 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from namekeeper.admin import operations
-from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
+from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.views import first_line
 from namekeeper.errors import RemotingTimeoutError, ResponseError
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.messages.registration import QueryDataVersionRequestHeader
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import ClusterInfo, TopicRouteData

@@ -9,8 +9,8 @@ from namekeeper.history.history import History
 from namekeeper.history.rows import AnyKey, Row
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.state import State
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.route import TopicRouteData
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.route.queries import topic_route
 
 __all__ = ["route_at", "route_of", "uncertain_changes"]

@@ -36,8 +36,8 @@ from namekeeper.journal.contract.record import (
     TopicMapping,
     TopicQueuesRow,
 )
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.perm import format_perm
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = [
     "EntryValue",

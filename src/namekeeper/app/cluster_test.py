@@ -14,13 +14,14 @@ from msgspec import structs
 from namekeeper.clock import Clock
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.model.route import TopicRouteData
 from namekeeper.nsaddr import address_server_url, fetch_name_server_addresses
 from namekeeper.processor.dispatch import READERS
 from namekeeper.processor.handlers import Reader
 from namekeeper.processor.outcome import Sliced
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG, no_route
+from namekeeper.processor.route_answers import no_route
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.log_limit import LogLimit

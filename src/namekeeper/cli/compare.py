@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from namekeeper.admin.compare import Comparison, Difference, compare_snapshots
-from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
+from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.snapshot import Progress, SnapshotScope, take_snapshot
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import failure_of
@@ -18,6 +18,7 @@ from namekeeper.cli.render import UNKNOWN, render_json
 from namekeeper.cli.shared_options import namesrv_option
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.remoting.address import parse_address, parse_addresses
 from namekeeper.remoting.request_sender import RequestSender
 

@@ -25,7 +25,7 @@ from namekeeper.history.rows import (
     names_of,
 )
 from namekeeper.journal.contract.record import BrokerLive
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 
 __all__ = ["ChangeQuery", "beside", "change_rows", "has_enough"]
 

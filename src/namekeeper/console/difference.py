@@ -3,12 +3,12 @@
 from typing import Any
 
 from namekeeper.admin.compare import Comparison, compare_snapshots
-from namekeeper.admin.operations import ORDER_TOPIC_CONFIG
 from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart
 from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.route import route_of
 from namekeeper.console.instants import RowsHeld
 from namekeeper.journal.reading.state import broker_data_of
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 
 __all__ = ["difference"]
 

@@ -9,7 +9,7 @@ from namekeeper.drift.compared import Compared, compared, why_not_text
 from namekeeper.drift.disagreement import Found, disagreements
 from namekeeper.drift.verdict import Detail, DriftKind, DriftVerdict, VerdictFacts, verdicts, worst_first
 from namekeeper.history.history import History
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 
 __all__ = [
     "ComparedNamesrv",

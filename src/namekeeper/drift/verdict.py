@@ -27,9 +27,9 @@ from namekeeper.drift.disagreement import (
 from namekeeper.drift.witness import BrokerId, Witness
 from namekeeper.history.history import OBSERVED, RESTART_POSSIBLE
 from namekeeper.history.rows import HistoryEvent, What
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = ["NAMES_LIMIT", "Detail", "DriftKind", "DriftVerdict", "VerdictFacts", "verdicts", "worst_first"]
 

@@ -16,8 +16,8 @@ from namekeeper.expected.state import ExpectedCluster, ExpectedQueues, ExpectedS
 from namekeeper.history.history import History
 from namekeeper.history.rows import AnyKey, GroupKey, HistoryEvent, KvKey, TopicKey, What
 from namekeeper.journal.contract.record import BrokerGroup, TopicQueuesRow
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.broker import MASTER_ID
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = ["DeviationPeriod", "DeviationValue", "NamesrvComparison"]
 

@@ -11,9 +11,9 @@ from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
 from namekeeper.history.rows import GroupKey, KvKey, TopicKey
 from namekeeper.journal.contract.record import TopicQueuesRow
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.perm import format_perm
 from namekeeper.model.topic import DEFAULT_TOPIC
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.topic_name import NOT_ALLOWED_SEND_TOPICS
 
 __all__ = ["ExpectedCluster", "ExpectedQueues", "ExpectedState", "Learned", "is_system_topic", "learn"]

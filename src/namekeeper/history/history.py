@@ -45,7 +45,7 @@ from namekeeper.journal.contract.record import (
 from namekeeper.journal.reading.coverage import Coverage, Knowledge
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Step, Stopped
 from namekeeper.journal.reading.state import State
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.route.events import Cause
 
 __all__ = [

@@ -10,12 +10,14 @@ from namekeeper.foreign_json import UNREADABLE_JSON
 from namekeeper.route.events import KvChanged
 from namekeeper.wire.codes import ResponseCode
 
-__all__ = ["KV_BYTES_LIMIT", "KvConfigFile", "KvConfigStore"]
+__all__ = ["KV_BYTES_LIMIT", "ORDER_TOPIC_CONFIG", "KvConfigFile", "KvConfigStore"]
 
 KV_BYTES_LIMIT = 16 * 1024 * 1024
 """Limit of all entries as they are in the file: each change writes all of it, and any peer may send one. A
 control character takes six bytes there, and ten times as long as a letter.
 """
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+"""The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
 
 
 _encode = msgspec.json.Encoder().encode

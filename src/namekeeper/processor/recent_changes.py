@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 from msgspec import Struct, field
 
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.route.affected import broker_names_shown
 from namekeeper.route.events import (
     BrokerNameRemoved,

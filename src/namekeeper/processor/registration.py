@@ -3,6 +3,7 @@
 from collections.abc import Generator
 
 from namekeeper.errors import RequestError
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.messages.bodies import (
     decode_data_version,
     encode_data_version,
@@ -26,7 +27,6 @@ from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.processor.handlers import handles
 from namekeeper.processor.limits import check_body_names, check_names
 from namekeeper.processor.outcome import Deferred, Outcome
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
 from namekeeper.route.commit import RegisterResult

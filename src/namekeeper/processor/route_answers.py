@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from namekeeper.config.settings import NamesrvSettings
-from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG, KvConfigStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.messages.bodies import (
     assemble_topic_route,
@@ -41,10 +41,7 @@ from namekeeper.route.tables import RouteTables
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import Response
 
-__all__ = ["ORDER_TOPIC_CONFIG", "KeptAnswers", "RouteAnswers", "no_route"]
-
-ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
-"""The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
+__all__ = ["KeptAnswers", "RouteAnswers", "no_route"]
 
 WIDE_NAMES = 1_000
 WIDE_PARTS = 5_000

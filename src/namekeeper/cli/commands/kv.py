@@ -7,6 +7,7 @@ from namekeeper.cli.asking import Session, mqadmin_command, refuse_usage
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.render import render_key_values, render_lines
 from namekeeper.common.printable import printable
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 
 __all__ = ["delete_kv_config", "kv_list", "update_kv_config", "update_order_conf"]
 
@@ -33,9 +34,7 @@ def delete_kv_config(session: Session, *, namespace: str, key: str) -> None:
 
 
 @mqadmin_command("kvList", "Everything in a namespace of the KV config.")
-@click.option(
-    "-s", "--namespace", default=operations.ORDER_TOPIC_CONFIG, show_default=True, help="which namespace"
-)
+@click.option("-s", "--namespace", default=ORDER_TOPIC_CONFIG, show_default=True, help="which namespace")
 def kv_list(session: Session, *, namespace: str) -> None:
     """Print the keys and values of a namespace."""
     table = session.ask_one(lambda namesrv: operations.kv_list(namesrv, namespace.strip()))
