@@ -3,7 +3,7 @@
 Evidence needs these tables, too: `name_server_period`, `lookup_in_vain` of the topic, and `refused_request`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import structs
@@ -12,8 +12,8 @@ from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups, RefusedR
 from namekeeper.answers.render import UncertainChange
 from namekeeper.answers.route import uncertain_changes
 from namekeeper.history.history import History
-from namekeeper.history.rows import HistoryEvent
-from namekeeper.history.sources.warehouse import Tables, steps_from_facts
+from namekeeper.history.rows import HistoryEvent, is_at
+from namekeeper.history.sources.warehouse import Row, Tables, steps_from_facts
 from namekeeper.journal.reading.coverage import Knowledge
 
 __all__ = ["Bases", "changes_from_facts", "evidence_from_facts", "uncertain_from_facts"]
@@ -57,8 +57,9 @@ def changes_from_facts(
 ) -> list[HistoryEvent]:
     """Changes of the rows about a name, or of all rows, after `begin_at`, up to `end_at`."""
     found: list[HistoryEvent] = []
+    shown = tables if name is None else _of_its_brokers(name, tables)
     for namesrv in sorted(bases):
-        found += _history(name, tables, namesrv, bases[namesrv]).changes(begin_at, end_at)
+        found += _history(name, shown, namesrv, bases[namesrv]).changes(begin_at, end_at)
     return found
 
 
@@ -79,6 +80,35 @@ def _history(about: str | None, tables: Tables, namesrv: str, base: tuple[int, i
     for step in steps_from_facts(tables, namesrv, base):
         history.take(step)
     return history
+
+
+def _of_its_brokers(name: str, tables: Tables) -> Tables:
+    """The tables without the live registrations and broker groups that no change of a name shows.
+
+    A broker that takes an address ends the session there, so an address has either all its rows or none.
+    """
+    topics = (row for query in _OF_TOPICS for row in tables.get(query, ()))
+    names = {name, *(row["broker_name"] for row in topics if row["topic"] == name)}
+    live, groups = tables.get(_LIVE, ()), tables.get(_GROUP, ())
+    keys = {_live_key(row) for row in live if row["broker_name"] in names or is_at(name, row["broker_addr"])}
+    moved = {row["broker_name"] for row in groups if any(is_at(name, addr) for addr in _addrs(row))}
+    return {
+        **tables,
+        _LIVE: [row for row in live if _live_key(row) in keys],
+        _GROUP: [row for row in groups if row["broker_name"] in names | moved],
+    }
+
+
+_LIVE, _GROUP = "recorded_broker_live", "recorded_broker_group"
+_OF_TOPICS = ("recorded_topic_queues", "recorded_topic_mapping")
+
+
+def _live_key(row: Row) -> tuple[str, str]:
+    return row["cluster"], row["broker_addr"]
+
+
+def _addrs(row: Row) -> Iterable[str]:
+    return (row["broker_addrs"] or {}).values()
 
 
 def _valid_from(period: KnownPeriod) -> int:

@@ -26,6 +26,7 @@ from namekeeper.history.rows import (
     TopicKey,
     ValidPeriod,
     What,
+    is_at,
     joined,
     names_of,
     order_of,
@@ -439,8 +440,7 @@ class History(Versions):
         return self.about in names_of(key)
 
     def _is_at(self, addr: str) -> bool:
-        """Whether the name is an address, or its host."""
-        return self.about in {addr, addr.rpartition(":")[0]}
+        return self.about is not None and is_at(self.about, addr)
 
 
 def _at(event: HistoryEvent) -> int:

@@ -48,6 +48,7 @@ __all__ = [
     "ValidPeriod",
     "What",
     "is_about_a_name",
+    "is_at",
     "joined",
     "names_of",
     "order_of",
@@ -340,6 +341,11 @@ def order_of(change: RowChange) -> tuple[str, ...]:
 def is_about_a_name(event: HistoryEvent) -> bool:
     """Whether an event has a row of a topic, a broker or a KV entry: properties are about no name."""
     return any(not isinstance(row.key, PropertyKey) for row in event.rows)
+
+
+def is_at(name: str, addr: str) -> bool:
+    """Whether a name is an address, or the host of the address."""
+    return name == addr or name == addr.rpartition(":")[0]
 
 
 def size_of(value: object) -> int:

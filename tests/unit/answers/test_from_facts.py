@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts
-from namekeeper.history.rows import LiveKey, TopicKey, What
+from namekeeper.history.rows import GroupKey, LiveKey, TopicKey, What
 from namekeeper.history.sources.warehouse import steps_from_facts
 from namekeeper.journal.contract.record import BrokerLive, TopicQueues
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Stopped
@@ -23,11 +23,24 @@ def topic(seq: int, checkpoint: int | None = None, *, gone: bool = False, **valu
     return row(seq, checkpoint, broker_name="b", topic="T", gone=gone, **{**numbers, **values})
 
 
-def live(seq: int, checkpoint: int | None = None):
+def live(seq: int, checkpoint: int | None = None, **values):
+    fields = {
+        "cluster": "c", "broker_addr": "a:1", "broker_name": "b", "broker_id": 0, "gen": 1, "ha_server_addr": None,
+        "timeout_ms": None, "data_version": [0, 7, 1], "gone": False, "reason": None, "idle_ms": None,
+    }  # fmt: skip
+    return row(seq, checkpoint, **{**fields, **values})
+
+
+def group(seq: int, name: str, addr: str):
     return row(
-        seq, checkpoint, cluster="c", broker_addr="a:1", broker_name="b", broker_id=0, gen=1, ha_server_addr=None,
-        timeout_ms=None, data_version=[0, 7, 1], gone=False, reason=None, idle_ms=None,
-    )  # fmt: skip
+        seq,
+        broker_name=name,
+        cluster="c",
+        zone=None,
+        acting_master=False,
+        broker_addrs={"0": addr},
+        gone=False,
+    )
 
 
 TABLES = {
@@ -89,6 +102,47 @@ def test_changes_are_those_of_the_window():
     (found,) = changes_from_facts("T", TABLES, {"ns": (5, 2)}, 102, 106)[:1]
     assert (found.at, found.what, found.cause) == (106, What.CHANGE, "register_broker")
     assert changes_from_facts("T", TABLES, {"ns": (5, 2)}, 109, 200) == []
+
+
+UNREADABLE = {"data_version": [1]}
+"""A row with it makes no record, so a test fails that reads the row."""
+
+
+@pytest.mark.parametrize("name", ["T", "b", "a:1", "a"])
+def test_rows_of_other_brokers_are_not_read(name: str):
+    other = live(5, broker_name="other", broker_addr="x:1", **UNREADABLE)
+    tables = {**TABLES, "recorded_broker_live": [live(3, 2), live(5), other], "recorded_broker_group": []}
+    without = {**tables, "recorded_broker_live": [live(3, 2), live(5)]}
+    assert changes_from_facts(name, tables, {"ns": (0, 0)}, 0, 200) == changes_from_facts(
+        name, without, {"ns": (0, 0)}, 0, 200
+    )
+    with pytest.raises(ValueError, match="data_version"):
+        changes_from_facts(None, tables, {"ns": (0, 0)}, 0, 200)
+
+
+def test_a_broker_that_takes_the_address_of_another_one_is_a_change_of_its_topic():
+    taken = live(5, broker_name="other", gen=2)
+    tables = {**TABLES, "loss": [], "recorded_broker_live": [live(3, 2), taken]}
+    shown = [row for each in changes_from_facts("T", tables, {"ns": (0, 0)}, 104, 105) for row in each.rows]
+    assert [(row.key, row.before.broker_name, row.after.broker_name) for row in shown] == [
+        (LiveKey("c", "a:1"), "b", "other")
+    ]
+
+
+def test_a_group_is_a_change_of_the_hosts_that_its_members_had():
+    groups = [group(5, "g", "h:1"), group(6, "g", "x:1"), group(6, "other", "x:2")]
+    tables = {
+        **TABLES,
+        "loss": [],
+        "recorded_broker_live": [],
+        "recorded_topic_queues": [],
+        "recorded_broker_group": groups,
+    }
+    found = changes_from_facts("h", tables, {"ns": (0, 0)}, 103, 106)
+    assert [(each.at, [row.key for row in each.rows]) for each in found] == [
+        (105, [GroupKey("g")]),
+        (106, [GroupKey("g")]),
+    ]
 
 
 def test_a_data_version_that_is_none_is_refused():

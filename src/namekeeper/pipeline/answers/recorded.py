@@ -4,7 +4,7 @@
 no time: after the last change before a name server was killed, or between two changes within a millisecond.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from namekeeper.pipeline.answers.queries import RECORDED, AnswerTables, Row
@@ -14,6 +14,8 @@ __all__ = ["HOUR_MS", "Recorded", "recorded", "recorded_everything", "recorded_f
 HOUR_MS = 60 * 60 * 1_000
 
 _TIMES = ("hidden_time", "loss", "server_start_or_stop")
+_OF_EVIDENCE = ("recorded_broker_live", "recorded_broker_name_removed", "recorded_topic_queues")
+"""Rows that say why a topic had no route. Broker groups alone would double their number."""
 _FOR_EVER = 2**62
 
 
@@ -27,7 +29,13 @@ class Recorded(NamedTuple):
 
 
 def recorded(
-    tables: AnswerTables, name: str | None, since: int, until: int, namesrv: str | None = None
+    tables: AnswerTables,
+    name: str | None,
+    since: int,
+    until: int,
+    namesrv: str | None = None,
+    *,
+    queries: Iterable[str] = tuple(RECORDED),
 ) -> Recorded:
     """The records about a name, from the last complete checkpoint of each name server before a time on.
 
@@ -38,6 +46,7 @@ def recorded(
         since: Wall ms.
         until: Wall ms.
         namesrv: Only this name server; None: all.
+        queries: Find the rows that are wanted.
     """
     boots = tables.ask("name_server_boot", {"namesrv": namesrv}).rows
     hidden_ms = max((row["hidden_ms"] or 0 for row in boots), default=0)
@@ -52,7 +61,7 @@ def recorded(
             bases[row["namesrv"]] = (row["boot"], row["begin_seq"])
             begins[row["namesrv"]] = row["from_ts"]
     args = {"name": name, "namesrv": namesrv, "since": min(begins.values(), default=0), "until": until}
-    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *RECORDED)}
+    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *queries)}
     wanted = [row for row in checkpoints if (row["boot"], row["begin_seq"]) >= bases[row["namesrv"]]]
     return Recorded({**found, "name_server_boot": boots, "complete_checkpoint": wanted}, bases)
 
@@ -67,8 +76,8 @@ def recorded_everything(tables: AnswerTables, namesrv: str) -> Mapping[str, Sequ
 def recorded_for_why(
     tables: AnswerTables, topic: str, since: int, until: int, namesrv: str | None = None
 ) -> Recorded:
-    """The records about a topic, with periods of name servers and failed requests."""
-    found = recorded(tables, topic, since, until, namesrv)
+    """The records about a topic and all brokers, with periods of name servers and failed requests."""
+    found = recorded(tables, topic, since, until, namesrv, queries=_OF_EVIDENCE)
     periods = tables.ask("name_server_period", {"namesrv": namesrv}).rows
     args = {"topic": topic, "namesrv": namesrv, "since": since - HOUR_MS, "until": until}
     more = {

@@ -8,11 +8,12 @@ import pytest
 from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.evidence import evidence_of
 from namekeeper.answers.explain import explain
+from namekeeper.answers.from_facts import evidence_from_facts
 from namekeeper.answers.verdict import Explanation, Fact, Verdict
 from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.history.rows import Rows, What
 from namekeeper.journal.reading.history import Step, steps
-from namekeeper.pipeline.answers.recorded import recorded
+from namekeeper.pipeline.answers.recorded import recorded, recorded_for_why
 from tests.support.history.histories import History
 from tests.support.history.oracle import Story
 from tests.support.journal.history import history_from
@@ -48,10 +49,12 @@ def source(warehouse: FileWarehouse, namesrv: str, **more: int) -> WarehouseAnsw
 def test_the_changes_in_a_window_are_those_of_the_journal(warehouse: FileWarehouse, servers: int):
     rng, met = random.Random(SEED), set()
     for namesrv, story, every in some_servers(warehouse, servers):
+        addrs = names_in(story, "live", 1)
         names = [
             *names_in(story, "topic", 1)[:2],
             *names_in(story, "group", 0)[:1],
-            *names_in(story, "live", 1),
+            *addrs,
+            *(addr.rpartition(":")[0] for addr in addrs[:1]),
         ]
         tables = source(warehouse, namesrv)
         for name in names:
@@ -108,6 +111,22 @@ def test_why_says_the_same_from_a_warehouse_and_from_the_journal(
                 were_restored += bool(restored(wanted))
     assert {Verdict.JUST_STARTED, Verdict.NOT_BACK, Verdict.BROKER_GONE, Verdict.UNKNOWN} <= met.keys()
     assert were_restored > 3
+
+
+def test_rows_that_are_no_evidence_change_nothing(warehouse: FileWarehouse):
+    """`why` does not read broker groups, mappings, filter servers, KV entries and properties."""
+    left_out = 0
+    for namesrv, story, _ in some_servers(warehouse, SERVERS // 2):
+        ends = {namesrv: story.knows_up_to}
+        for topic in names_in(story, "topic", 1)[:1]:
+            found = recorded_for_why(warehouse.tables, topic, 0, story.knows_up_to, namesrv)
+            every = recorded(warehouse.tables, topic, 0, story.knows_up_to, namesrv)
+            tables = {**every.tables, **found.tables}
+            left_out += sum(map(len, (every.tables[name] for name in tables.keys() - found.tables.keys())))
+            assert evidence_from_facts(topic, found.tables, found.bases, ends) == evidence_from_facts(
+                topic, tables, every.bases, ends
+            )
+    assert left_out > 100
 
 
 def test_what_is_known_again_after_a_loss_is_told_however_long_that_took(warehouse: FileWarehouse):
