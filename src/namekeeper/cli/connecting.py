@@ -1,6 +1,5 @@
 """How commands reach name servers: time limit, TLS, signatures."""
 
-import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -97,6 +96,8 @@ def properties_of(address: Address, connector: Connector) -> dict[str, str]:
     Raises:
         NamekeeperError: it does not answer, or refuses.
     """
+    import asyncio  # most commands about the past ask no name server
+
     return asyncio.run(_properties_of(address, connector))
 
 

@@ -31,6 +31,28 @@ def test_serving_imports_no_more_than_it_needs():
     assert not NOT_FOR_SERVE & set(done.stderr.split())
 
 
+NOT_FOR_THE_PAST = {
+    "asyncio",
+    "ssl",
+    "duckdb",
+    "namekeeper.expected.incidents",
+    "namekeeper.lookup_cache.cache",
+    "namekeeper.processor.route_answers",
+}
+
+
+@pytest.mark.parametrize("command", ["why", "history", "incidents"])
+def test_a_question_about_the_past_imports_no_more_than_it_needs(command: str):
+    code = (
+        f"import sys; from namekeeper.cli.main import main; sys.argv = ['namekeeper', '{command}', '--help']\n"
+        "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60 * PATIENCE
+    )
+    assert not NOT_FOR_THE_PAST & set(done.stderr.split())
+
+
 def test_serve_gets_the_arguments_behind_it(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["namekeeper", "serve", "--listen-port", "1"])
     monkeypatch.setattr("namekeeper.cli.serve.main", lambda arguments: arguments)

@@ -1,6 +1,7 @@
 """`namekeeper incidents`: what is wrong now, and what was wrong lately, out of journals."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,8 +29,10 @@ from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.drift.incidents import drift_amend
 from namekeeper.errors import NamekeeperError
-from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.journal.reading.coverage import Knowledge
+
+if TYPE_CHECKING:
+    from namekeeper.expected.incidents import ExpectedFile
 
 __all__ = ["EXIT_OPEN", "LINES_SHOWN", "incidents_command"]
 
@@ -70,7 +73,7 @@ def incidents_command(  # noqa: PLR0913 - one for each option
     zone = take_zone(zone_name)
     since = take_instant(since_text, zone, "--since")
     try:
-        expected = None if expected_file is None else ExpectedFile(expected_file)
+        expected = None if expected_file is None else _read_expected(expected_file)
         with shown_reading() as progress:
             folders = take_journals(journals)
             found_journals = [each for folder in folders for each in found_in(folder)]
@@ -90,6 +93,12 @@ def incidents_command(  # noqa: PLR0913 - one for each option
     if not report.has_records:
         context.exit(EXIT_NOT_KNOWN)
     context.exit(EXIT_OPEN if any(not each.planned for each in report.open) else 0)
+
+
+def _read_expected(file: str) -> "ExpectedFile":
+    from namekeeper.expected.incidents import ExpectedFile
+
+    return ExpectedFile(file)
 
 
 def _lines(report: IncidentReport, zone: Zone, since_text: str, limit: int) -> Iterator[str]:
