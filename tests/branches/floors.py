@@ -1,11 +1,13 @@
 """Adds up branches by package, and compares them with the floors."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["FLOORS", "Branches", "below", "by_package", "read_floors", "write_floors"]
+__all__ = ["FLOORS", "Branches", "below", "by_package", "missed", "only", "read_floors", "write_floors"]
+
+V = TypeVar("V")
 
 FLOORS = Path(__file__).with_name("floors.json")
 """Package -> percent of its branches that the unit tests take, rounded down. `--write` writes it."""
@@ -28,11 +30,28 @@ def by_package(report: Mapping[str, Any]) -> dict[str, Branches]:
     """The branches of each folder with modules, from a JSON report of coverage.py."""
     found: dict[str, Branches] = {}
     for name, file in sorted(report["files"].items()):
-        package = str(PurePosixPath(name).relative_to(ROOT).parent)
+        package = _package_of(name)
         summary = file["summary"]
         all_, taken = found.get(package, (0, 0))
         found[package] = Branches(all_ + summary["num_branches"], taken + summary["covered_branches"])
     return {package: branches for package, branches in found.items() if branches.all}
+
+
+def only(found: Mapping[str, V], folders: Iterable[str]) -> dict[str, V]:
+    """The packages that are one of some folders, or in one."""
+    names = {*folders}
+    return {
+        package: value
+        for package, value in found.items()
+        if not names.isdisjoint([package, *map(str, PurePosixPath(package).parents)])
+    }
+
+
+def missed(report: Mapping[str, Any], packages: Container[str]) -> Iterator[str]:
+    """A line for each branch that no test takes: its module, and the lines from which and to which it goes."""
+    for name, file in sorted(report["files"].items()):
+        if _package_of(name) in packages:
+            yield from (f"{name}:{line} -> {to}" for line, to in file["missing_branches"])
 
 
 def below(found: Mapping[str, Branches], floors: Mapping[str, int]) -> list[str]:
@@ -44,6 +63,10 @@ def below(found: Mapping[str, Branches], floors: Mapping[str, int]) -> list[str]
     ]
     lines += [f"{package}: no floor; run with --write" for package in _without(found, floors)]
     return lines + [f"{package}: no such package; run with --write" for package in _without(floors, found)]
+
+
+def _package_of(name: str) -> str:
+    return str(PurePosixPath(name).relative_to(ROOT).parent)
 
 
 def _without(names: Iterable[str], others: Mapping[str, object]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.branches.floors import Branches, below, by_package, read_floors
+from tests.branches.floors import Branches, below, by_package, missed, only, read_floors
 from tests.test_architecture import MODULES, tree_of
 
 
@@ -25,6 +25,21 @@ def test_branches_are_added_up_by_folder():
         "journal": Branches(2, 1),
         "journal/disk": Branches(20, 15),
     }
+
+
+def test_a_folder_has_its_packages_alone():
+    found = {".": 1, "cli": 2, "cli/commands": 3, "client": 4}
+    assert only(found, ["cli"]) == {"cli": 2, "cli/commands": 3}
+    assert only(found, ["cli/commands", "client"]) == {"cli/commands": 3, "client": 4}
+
+
+def test_a_branch_that_no_test_takes_is_named():
+    files = {"src/namekeeper/cli/group.py": {"missing_branches": [[7, 9], [7, -1]]}}
+    report = {"files": {**files, "src/namekeeper/clock.py": {"missing_branches": [[3, 4]]}}}
+    assert list(missed(report, {"cli"})) == [
+        "src/namekeeper/cli/group.py:7 -> 9",
+        "src/namekeeper/cli/group.py:7 -> -1",
+    ]
 
 
 @pytest.mark.parametrize(("taken", "is_below"), [(15, False), (16, False), (14, True)])
