@@ -5,7 +5,7 @@ import pytest
 from namekeeper.cli.options import BadOptionError, parse_options
 
 VALUES = {"-c": "config", "--configFile": "config"}
-SWITCHES = {"-p": "print", "--order": "order", "--other": "other"}
+SWITCHES = {"-p": "print", "-q": "quiet", "--order": "order", "--other": "other"}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ SWITCHES = {"-p": "print", "--order": "order", "--other": "other"}
         (["-ca=b"], {"config": "a=b"}),
         (["-pc", "a"], {"print": "true", "config": "a"}),
         (["-pca"], {"print": "true", "config": "a"}),
+        (["-pq"], {"print": "true", "quiet": "true"}),
         (["-c", '"a b"'], {"config": "a b"}),
         (["-p", "--", "-c", "a"], {"print": "true"}),
     ],

@@ -106,3 +106,12 @@ def test_a_folder_without_permission_is_a_line_that_names_it():
     done = CliRunner().invoke(denied)
     assert done.exit_code == 2
     assert "/secret/w can't be used: Permission denied; may this user" in done.stderr
+
+
+def test_an_error_of_the_system_that_names_no_file_is_a_bug_and_stays_one():
+    @click.command("broken")
+    def broken():
+        with refusals():
+            raise OSError(errno.EBADF, "Bad file descriptor")
+
+    assert isinstance(CliRunner().invoke(broken).exception, OSError)

@@ -64,3 +64,14 @@ def test_without_the_note_of_the_newest_boot_nobody_says_that_nothing_is_lost():
     assert "names its newest boot is missing" in lines[-2]
     assert lines[-1] == "nothing is lost of what is known"
     assert list(verify_lines(report(boots=[stopped(1)])))[-1] == "nothing is lost"
+
+
+def test_a_problem_of_a_whole_file_has_no_line():
+    found = report()
+    found.add(FILE, 0, "it is empty")
+    assert list(verify_lines(found))[1] == f"  {FILE}: it is empty"
+
+
+def test_incomplete_checkpoints_are_counted():
+    boot = BootReport(1, 1, 9, 9, complete_checkpoints=2, incomplete_checkpoints=1, is_stopped=True)
+    assert "2 complete checkpoints and 1 incomplete" in list(verify_lines(report(boots=[boot])))[1]

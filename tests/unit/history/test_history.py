@@ -181,3 +181,17 @@ def test_a_removed_broker_name_costs_no_look_at_other_brokers():
         return lines
 
     assert work(200) < work(2) + 100
+
+
+def test_a_change_is_in_question_at_the_times_in_its_own_window():
+    history = History("ns")
+    history.take(CheckpointApplied(1, 1, 0, Rows()))
+    for seq, (ts, window_ms) in enumerate([(100, 50), (120, 5), (400, 0)], 2):
+        group = BrokerGroup(broker_name=f"b{seq}", cluster="c", broker_addrs={}, window_ms=window_ms)
+        history.take(Changed(1, seq, ts, [group]))
+    assert [[event.at for event in history.in_question(at)] for at in (40, 90, 116, 120)] == [
+        [],
+        [100],
+        [120],
+        [],
+    ]

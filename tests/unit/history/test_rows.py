@@ -14,7 +14,9 @@ from namekeeper.history.rows import (
     Rows,
     RowVersion,
     TopicKey,
+    ValidPeriod,
     What,
+    joined,
     names_of,
     rows_in,
     size_of,
@@ -130,3 +132,24 @@ def test_the_text_of_a_row_counts_for_its_size():
     small, large = (TopicMapping(topic="T", broker_name="b", mapping=Raw(b"x" * n)) for n in (1, 5_001))
     assert size_of(large) - size_of(small) == 5_000
     assert size_of(ROW) == 0
+
+
+def row(perm: int) -> TopicQueuesRow:
+    return TopicQueuesRow("T", 8, 8, perm, 0)
+
+
+def test_a_value_that_another_one_follows_in_the_instant_of_its_end_was_changed():
+    gone = HistoryEvent(20, "ns", What.CHANGE, number=2)
+    one = ValidPeriod(row(6), HistoryEvent(10, "ns", What.CHANGE, number=1), gone, "gone")
+    other = ValidPeriod(row(4), HistoryEvent(20, "ns", What.CHANGE, number=3))
+    found = joined([one, other], lambda period: period.row)
+    assert [(each.row.perm, each.ended_by) for each in found] == [(6, "changed"), (4, "")]
+
+
+def test_a_value_that_lasted_for_no_time_is_left_out():
+    at = HistoryEvent(10, "ns", What.CHANGE, number=1)
+    after = HistoryEvent(30, "ns", What.CHANGE, number=3)
+    found = joined(
+        [ValidPeriod(row(6), at, at, "gone"), ValidPeriod(row(4), after)], lambda period: period.row
+    )
+    assert [each.row.perm for each in found] == [4]

@@ -123,3 +123,13 @@ def test_a_clock_that_runs_backwards_makes_no_period_of_less_than_no_time():
         TimelinePeriod(50, 60, PeriodState.STOPPED),
         TimelinePeriod(60, None, PeriodState.UP, 2),
     ]
+
+
+def test_a_boot_of_which_only_a_loss_was_read_did_not_start_with_it():
+    found = timeline_of(checkpoint(1, 2, 11), Stopped(1, 9, 20), Lost(2, 5, 30), checkpoint(2, 9, 40))
+    assert found.periods() == [
+        TimelinePeriod(11, 20, PeriodState.UP, 1),
+        TimelinePeriod(20, 30, PeriodState.STOPPED),
+        TimelinePeriod(30, 40, PeriodState.UNKNOWN),
+        TimelinePeriod(40, None, PeriodState.UP, 2),
+    ]
