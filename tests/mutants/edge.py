@@ -45,7 +45,7 @@ EDGE_MUTANTS = (
     ),
     Mutant(
         "an-answer-without-gaps",
-        "mcp/tools.py",
+        "mcp/answers.py",
         "periods = (each for each in history.periods() if each.state is not PeriodState.UP)",
         "periods = (each for each in history.periods() if each.state is None)",
         "an answer says about which time nothing is known",

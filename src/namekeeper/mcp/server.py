@@ -13,7 +13,8 @@ from namekeeper import __version__
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Sources, Tool, answer_question, one_line, schema_of
+from namekeeper.mcp.answers import Sources, one_line
+from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Tool, answer_question, schema_of
 from namekeeper.remoting.log_limit import LogLimit
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from namekeeper.errors import ConfigError
+from namekeeper.mcp.answers import Sources
 from namekeeper.mcp.server import WAITING_LIMIT, make_server
-from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, Sources, schema_of
+from namekeeper.mcp.tools import INSTRUCTIONS, TOOLS, schema_of
 from tests.support.history.histories import HOUR, MARCH
 from tests.support.pipeline.days import MINUTE, Day
 from tests.support.system.waiting import eventually

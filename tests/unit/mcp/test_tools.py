@@ -22,8 +22,9 @@ from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError, JournalError, RemotingConnectError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.http.watchers import WhoKnows
+from namekeeper.mcp.answers import Sources
 from namekeeper.mcp.bounds import ANSWER_BYTES
-from namekeeper.mcp.tools import TOOLS, Sources, answer_question, schema_of
+from namekeeper.mcp.tools import TOOLS, answer_question, schema_of
 from tests.support.history.histories import HOUR, MARCH
 from tests.support.journal.folder import journals_of
 from tests.support.pipeline.days import MINUTE, Day

@@ -14,7 +14,8 @@ from namekeeper.cli.history import EXIT_NOT_KNOWN
 from namekeeper.cli.warehouse import WarehouseAnswers
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError
-from namekeeper.mcp.tools import TOOLS, Sources, answer_question, schema_of
+from namekeeper.mcp.answers import Sources
+from namekeeper.mcp.tools import TOOLS, answer_question, schema_of
 from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse
 
 

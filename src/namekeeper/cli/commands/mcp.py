@@ -71,9 +71,9 @@ def mcp(  # noqa: PLR0913 - one for each option
     An assistant starts this command and speaks the Model Context Protocol over stdin and stdout; with --port
     it listens for several. Nothing can be changed by it. It ends when the standard input does, or by SIGTERM.
     """
+    from namekeeper.mcp.answers import Sources
     from namekeeper.mcp.pages import AssistantPages
     from namekeeper.mcp.server import make_server
-    from namekeeper.mcp.tools import Sources
 
     zone = take_zone(zone_name)
     here = _InContext(context, journals, warehouse, session)

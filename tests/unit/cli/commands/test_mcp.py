@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from namekeeper.cli.commands import mcp as module
 from namekeeper.cli.group import namekeeper
 from namekeeper.errors import ConfigError, RemotingConnectError
-from namekeeper.mcp.tools import Sources
+from namekeeper.mcp.answers import Sources
 from tests.support.pipeline.days import Day
 from tests.unit.mcp.days import broker, write
 
