@@ -1,17 +1,21 @@
 """The law of incidents: those that journals show, and those of gold's table, are the same (docs/decisions/0013).
 
-Over histories with losses, crashes, restarts and clocks that jump. Disagreements of name servers are left out.
+Over histories with losses, crashes, restarts and clocks that jump.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from namekeeper.answers.incidents.incident import FoundIncident, incidents, incidents_of_cluster
+from namekeeper.drift.compared import compared
+from namekeeper.drift.disagreement import disagreements
+from namekeeper.drift.incidents import drift_of_cluster
 from namekeeper.history.history import History
+from namekeeper.pipeline.gold import steps
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.history.histories import READ, Record, histories
 from tests.support.history.observed import FIRST, MINUTE, ORDINARY, observed
@@ -28,6 +32,11 @@ KINDS = {
 
 LIVE_ONLY = {"planned", "broker_ids", "planned_topics", "topic_names", "deviation", "deviations", "drift"}
 """What is in no warehouse: ids of brokers, and what an expected state, its windows and drift add."""
+CAUSES = {"broker_missing", "topic_missing", "permission_differs", "queues_differ"}
+GOLD_ONLY = {"lookups", "languages"}
+"""What gold alone has of disagreements."""
+OF_ENTRIES = {"order_differs", "kv_differs"}
+"""Causes of disagreements about KV entries, of which gold has no tables."""
 
 
 def live(records: Sequence[Record]) -> list[History]:
@@ -50,6 +59,27 @@ def of_gold(records: Sequence[Record]) -> list[Mapping[str, Any]]:
     ]
 
 
+def drift_of_gold(records: Sequence[Record]) -> list[Mapping[str, Any]]:
+    """The disagreements in gold's table."""
+    duck = Duck()
+    make_gold(duck, duck.load(records))
+    return [
+        {name: value for name, value in row.items() if name not in {"is_open", "cluster_label", *GOLD_ONLY}}
+        for row in duck.gold("incident")
+        if row["kind"] == "drift" and row["is_open"] == (row["to_ts"] is None)
+    ]
+
+
+def drift_of(found: Iterable[FoundIncident]) -> list[Mapping[str, Any]]:
+    """The same of journals: their `topics` are those that can't be written to, so the names are counted."""
+    return [
+        {name: value for name, value in structs.asdict(each).items() if name not in LIVE_ONLY | GOLD_ONLY}
+        | {"topics": len(each.topic_names), "first_topic": min(each.topic_names, default=None)}
+        for each in found
+        if each.cause not in OF_ENTRIES
+    ]
+
+
 def rows_of(found: Sequence[FoundIncident]) -> list[Mapping[str, Any]]:
     return [
         {name: value for name, value in structs.asdict(each).items() if name not in LIVE_ONLY}
@@ -58,7 +88,12 @@ def rows_of(found: Sequence[FoundIncident]) -> list[Mapping[str, Any]]:
 
 
 def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return sorted(rows, key=lambda row: (row["from_ts"], row["kind"], row["cluster"] or "", row["subject"]))
+    return sorted(
+        rows,
+        key=lambda row: (
+            row["from_ts"], row["kind"], row["cluster"] or "", row["subject"], row["cause"] or "",
+        ),
+    )  # fmt: skip
 
 
 def records_of(seed: int, count: int, actions: int) -> list[Record]:
@@ -85,6 +120,29 @@ def test_every_kind_of_incident_is_that_of_gold():
     found = rows_of(incidents_of_cluster(live(records)))
     assert found == in_order(of_gold(records))
     assert {row["kind"] for row in found} == KINDS - {"mass_disconnect", "broker_unregistered"}
+
+
+@pytest.mark.parametrize(
+    ("seed", "count", "actions"),
+    [(6, 14, 60), *(pytest.param(*row, marks=pytest.mark.long) for row in ((7, 40, 60), (8, 40, 40)))],
+)  # fmt: skip
+def test_disagreements_of_journals_are_those_of_gold(seed, count, actions, monkeypatch):
+    """Of two and three name servers, whose clocks are not corrected: journals can't."""
+    monkeypatch.setattr(steps, "LEAST_SAMPLES", 1 << 40)
+    worlds = [each for each in histories(seed, count, actions=actions) if len(each.records) > 1]
+    wanted: list[Mapping[str, Any]] = []
+    for world in worlds:
+        records = [record for some in world.records.values() for record in some]
+        of_world = in_order(drift_of_gold(records))
+        groups = compared(live(records), None)
+        (cluster,) = groups.clusters
+        found = drift_of_cluster(cluster, disagreements(cluster, groups.at), 0, limit=1_000)
+        assert in_order(drift_of(found)) == of_world, world.name
+        wanted += of_world
+    assert {len(each.records) for each in worlds} == {2, 3}
+    assert {row["to_ts"] is None for row in wanted} == {True, False}
+    assert {row["cause"] for row in wanted} == CAUSES
+    assert any(len(row["name_servers"]) > 1 for row in wanted)
 
 
 def of_observed() -> list[Record]:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.source import PastAnswers
+from namekeeper.common.expected import TOGETHER_END_MS
 from namekeeper.common.namesrv_clusters import namesrv_clusters
 from namekeeper.drift.witness import MEMORY_MS, Witness
 from namekeeper.history.history import History
@@ -13,7 +14,6 @@ from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
 
 __all__ = [
-    "TOGETHER_END_MS",
     "Compared",
     "compared",
     "histories_of",
@@ -21,10 +21,6 @@ __all__ = [
     "last_common_instant",
     "why_not_text",
 ]
-
-TOGETHER_END_MS = 90_000
-"""A name server that runs writes a record in each minute. So records that end at times that differ by more
-than this do not end together."""
 
 
 class Compared(Struct, frozen=True):

@@ -3,27 +3,26 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from namekeeper.common.expected import SHORTEST_DRIFT_MS
 from namekeeper.drift.witness import BrokerId, Witness
 from namekeeper.history.rows import AnyKey, HistoryEvent, KvKey, LiveKey, TopicKey
+from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 
 __all__ = [
-    "SHORTEST_MS",
     "BrokerSubject",
     "Disagreement",
     "Found",
     "KvSubject",
     "Subject",
     "TopicSubject",
+    "differ",
     "differing_topics",
     "disagreements",
 ]
-
-SHORTEST_MS = 5_000
-"""Shorter disagreements are propagation (docs/decisions/0012)."""
 
 Seen = tuple[object, ...] | None
 """The value that a name server has; None: nothing."""
@@ -124,6 +123,11 @@ class KvSubject(Subject):
     name: str
 
     @property
+    def is_order(self) -> bool:
+        """Whether it is the order configuration of the topic `name`."""
+        return self.namespace == ORDER_TOPIC_CONFIG
+
+    @property
     def key(self) -> KvKey:
         """The key of the entry."""
         return KvKey(self.namespace, self.name)
@@ -174,8 +178,24 @@ class Found(Struct, frozen=True):
     brokers: Sequence[Disagreement[BrokerSubject]]
     topics: Sequence[Disagreement[TopicSubject]]
     entries: Sequence[Disagreement[KvSubject]]
-    unsettled: int
+    unsettled: int = 0
     """Subjects that are seen differently, perhaps because a change is on its way."""
+
+    @classmethod
+    def of(cls, found: Iterable[Disagreement[Any]]) -> "Found":
+        """Disagreements about any subjects."""
+        every = list(found)
+        return cls(
+            brokers=[each for each in every if isinstance(each.subject, BrokerSubject)],
+            topics=[each for each in every if isinstance(each.subject, TopicSubject)],
+            entries=[each for each in every if isinstance(each.subject, KvSubject)],
+        )
+
+    @property
+    def subjects(self) -> Iterator[Subject]:
+        """The subjects of all disagreements."""
+        for some in (self.brokers, self.topics, self.entries):
+            yield from (each.subject for each in some)
 
 
 def disagreements(witnesses: Sequence[Witness], at: int) -> Found:
@@ -197,7 +217,7 @@ class _Finding:
         found: list[Disagreement[S]] = []
         for subject in subjects:
             views = subject.views(self._witnesses, self._at)
-            if not _differ(views):
+            if not differ(views):
                 continue
             one = self._disagreement(subject, views)
             if self._is_settled(one):
@@ -212,7 +232,7 @@ class _Finding:
         times = {time for each in self._witnesses for time in subject.times(each) if time <= self._at}
         for time in sorted(times, reverse=True):
             earlier = subject.views(self._witnesses, time)
-            if not _differ(earlier):
+            if not differ(earlier):
                 break
             since = time
             are_same = are_same and earlier == views
@@ -227,10 +247,11 @@ class _Finding:
         if any(one.subject.key in each.in_question for each in taking_part):
             return False
         delay_ms = max(each.delay_ms(type(one.subject.key)) for each in taking_part)
-        return self._at - one.since >= max(SHORTEST_MS, delay_ms)
+        return self._at - one.since >= max(SHORTEST_DRIFT_MS, delay_ms)
 
 
-def _differ(views: Mapping[str, Seen]) -> bool:
+def differ(views: Mapping[str, Seen]) -> bool:
+    """Whether name servers see something differently."""
     return len(set(views.values())) > 1
 
 

@@ -1,35 +1,49 @@
-"""Drift as incidents.
+"""Drift as incidents: those of the present, and those that are over since a while.
 
-Verdicts of a kind that began together are one, if the same name servers lack something.
-
-They are those of the present, and those that are over since a while. Gold's table has drift of its own, which
-is found by other rules (docs/reference/drift.md).
+Gold's table has the same ones (docs/decisions/0041). Only these have the texts of verdicts.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from namekeeper.answers.evidence import DAY_MS
 from namekeeper.answers.incidents.drift_fact import DriftFact
 from namekeeper.answers.incidents.failures import IncidentKind, islands
-from namekeeper.answers.incidents.incident import FoundIncident
+from namekeeper.answers.incidents.incident import TOPIC_NAMES, FoundIncident
 from namekeeper.answers.incidents.reading import NamesrvRead
 from namekeeper.answers.incidents.report import Amend, ByCluster
-from namekeeper.common.expected import TOGETHER_MS
 from namekeeper.drift.compared import compared
-from namekeeper.drift.ended import ended_drift
-from namekeeper.drift.report import DriftReport, drift_report
-from namekeeper.drift.verdict import DriftKind, DriftVerdict
+from namekeeper.drift.disagreement import (
+    BrokerSubject,
+    Disagreement,
+    Found,
+    KvSubject,
+    Subject,
+    TopicSubject,
+    differ,
+)
+from namekeeper.drift.lacking import LackingFinder, LackingPeriod
+from namekeeper.drift.report import DriftReport, found_drift
+from namekeeper.drift.verdict import DriftVerdict, verdicts
 from namekeeper.drift.witness import Witness
 from namekeeper.history.history import History
+from namekeeper.history.rows import GroupKey
 
-__all__ = ["INCIDENT_MS", "RECENT_MS", "PresentDrift", "drift_amend", "present_drift", "with_drift"]
+__all__ = [
+    "GROUPS_LIMIT",
+    "RECENT_MS",
+    "PresentDrift",
+    "drift_amend",
+    "drift_of_cluster",
+    "present_drift",
+    "with_drift",
+]
 
-INCIDENT_MS = TOGETHER_MS
-"""A disagreement that is over within this time is no incident: brokers register every 30 seconds, and then
-tell each name server what it lacks."""
+GROUPS_LIMIT = 20
+"""Most incidents of a cluster that are over; older ones are left out."""
 RECENT_MS = DAY_MS
 """Disagreements that were over so long before the present, or longer, are left out."""
 
@@ -55,28 +69,43 @@ def present_drift(
         recent_ms: how long before the present a disagreement may have ended.
     """
     groups = compared(histories, None, topic_rows)
-    report = drift_report(groups)
-    found: list[FoundIncident] = []
-    for cluster in groups.clusters:
-        if len(cluster) < 2:
-            continue
-        members = {each.namesrv for each in cluster}
-        names = _cluster_names(cluster)
-        now = [
-            each
-            for each in report.verdicts
-            if members.issuperset(each.name_servers) and groups.at - each.since >= INCIDENT_MS
-        ]
-        found += _incidents(now, names, None)
-        for ended in ended_drift(cluster, groups.at, groups.at - recent_ms, INCIDENT_MS):
-            found += _incidents(ended.verdicts, names, ended.to)
+    report, differing = found_drift(groups)
+    found = [
+        each
+        for cluster, of_now in zip(groups.clusters, differing, strict=True)
+        if len(cluster) > 1
+        for each in drift_of_cluster(cluster, of_now, groups.at - recent_ms)
+    ]
     return PresentDrift(report, found)
+
+
+def drift_of_cluster(
+    cluster: Sequence[Witness], of_now: Found, after: int, limit: int = GROUPS_LIMIT
+) -> list[FoundIncident]:
+    """The incidents of one cluster of name servers, those that are open first.
+
+    Args:
+        cluster: the name servers.
+        of_now: what they disagree about now.
+        after: wall ms; what was over before is left out.
+        limit: most incidents that are over; the newest ones.
+    """
+    horizon = max(each.history.knows_up_to or 0 for each in cluster)
+    finder = LackingFinder([each.as_at(horizon + 1) for each in cluster], horizon)
+    subjects = {*finder.changed_since(after), *of_now.subjects}
+    periods = [period for each in subjects for period in finder.of_subject(each)]
+    names = _ClusterNames(cluster)
+    groups: dict[tuple[object, int], list[LackingPeriod]] = defaultdict(list)
+    for period, island in islands(periods, names.key, _order):
+        groups[names.key(period), island].append(period)
+    now = [some for some in groups.values() if any(each.is_open for each in some)]
+    over = [some for some in groups.values() if not any(each.is_open for each in some) and _end(some) > after]
+    over.sort(key=_end, reverse=True)
+    return [_incident(some, names.of(some[0]), cluster) for some in (*now, *over[:limit])]
 
 
 def with_drift(by_cluster: ByCluster, found: Iterable[FoundIncident]) -> ByCluster:
     """The incidents with those that are disagreements.
-
-    A permission that somebody wiped at some name servers only is one incident, and its drift is none.
 
     Args:
         by_cluster: the others.
@@ -86,21 +115,7 @@ def with_drift(by_cluster: ByCluster, found: Iterable[FoundIncident]) -> ByClust
     for each in found:
         members = next((names for names, _ in by_cluster if each.name_servers[0] in names), ())
         of_members[members].append(each)
-    return [
-        (members, [*some, *(each for each in of_members[members] if not _is_explained(each, some))])
-        for members, some in by_cluster
-    ]
-
-
-def _is_explained(drift: FoundIncident, others: Iterable[FoundIncident]) -> bool:
-    """Whether it is a permission that differs because it was wiped, and that an incident names."""
-    return drift.cause == DriftKind.PERMISSION_DIFFERS and any(
-        each.kind is IncidentKind.PERMISSION_WIPED
-        and set(drift.broker_names) <= set(each.broker_names)
-        and abs(each.from_ts - drift.from_ts) <= TOGETHER_MS
-        and (each.to_ts is None or (drift.to_ts is not None and drift.to_ts <= each.to_ts + TOGETHER_MS))
-        for each in others
-    )
+    return [(members, [*some, *of_members[members]]) for members, some in by_cluster]
 
 
 def drift_amend(every: Iterable[NamesrvRead], since: int) -> Amend:
@@ -119,61 +134,91 @@ def drift_amend(every: Iterable[NamesrvRead], since: int) -> Amend:
     return amend
 
 
-def _cluster_names(cluster: Iterable[Witness]) -> Mapping[str, str]:
-    """Broker name -> RocketMQ's cluster name."""
-    return {broker.broker_name: broker.cluster for each in cluster for broker in each.registrations}
+class _ClusterNames:
+    """RocketMQ's cluster names.
+
+    Args:
+        cluster: the name servers that know them.
+    """
+
+    def __init__(self, cluster: Sequence[Witness]) -> None:
+        self._of_name: dict[str, str] = {}
+        for witness in cluster:
+            for key in witness.history.keys(GroupKey):
+                for version in witness.history.all_versions(key):
+                    name = version.row.cluster
+                    self._of_name[key.broker_name] = min(name, self._of_name.get(key.broker_name, name))
+        only = {*self._of_name.values()}
+        self._usual = only.pop() if len(only) == 1 else None
+
+    def of(self, one: LackingPeriod) -> str | None:
+        """The cluster of what is lacking; of an entry the only one."""
+        subject = one.subject
+        if isinstance(subject, BrokerSubject):
+            return subject.broker.cluster
+        return self._of_name.get(subject.broker_name) if isinstance(subject, TopicSubject) else self._usual
+
+    def key(self, one: LackingPeriod) -> tuple[str | None, str]:
+        """Only periods with the same key are one incident."""
+        return self.of(one), one.cause
 
 
-def _incidents(
-    verdicts: Iterable[DriftVerdict], cluster_names: Mapping[str, str], to: int | None
-) -> Iterator[FoundIncident]:
-    """Verdicts of one kind that began together are one incident, if the same name servers lack something."""
-    only = {*cluster_names.values()}
-    usual = only.pop() if len(only) == 1 else None
-
-    def key(one: DriftVerdict) -> tuple[str | None, str, tuple[str, ...]]:
-        name = cluster_names.get(one.brokers[0], usual) if one.brokers else usual
-        return name, one.kind, tuple(one.missing_at)
-
-    groups: dict[tuple[object, int], list[DriftVerdict]] = defaultdict(list)
-    for each, island in islands(verdicts, key, lambda each: (each.since, each.summary)):
-        groups[key(each), island].append(each)
-    for some in groups.values():
-        first = some[0]
-        brokers = sorted({name for each in some for name in each.brokers})
-        earliest = min(each.since - each.since_window_ms for each in some)
-        yield FoundIncident(
-            kind=IncidentKind.DRIFT,
-            cluster=key(first)[0],
-            subject=_subject(first),
-            from_ts=first.since,
-            to_ts=to,
-            cause=first.kind,
-            peer=None,
-            brokers=max(len(brokers), *(each.broker_count for each in some)),
-            broker_names=brokers,
-            topics=0,
-            first_topic=None,
-            name_servers=sorted({name for each in some for name in each.missing_at or each.name_servers}),
-            from_window_ms=first.since - earliest or None,
-            topic_names=_all_topics(some),
-            drift=[_fact(each) for each in some],
-        )
+def _order(one: LackingPeriod) -> tuple[int, str]:
+    return one.since, str(one.subject)
 
 
-def _subject(verdict: DriftVerdict) -> str:
-    names = verdict.topics or (verdict.brokers if len(verdict.brokers) == 1 else ())
-    return (names or verdict.missing_at or verdict.name_servers)[0]
+def _end(some: Iterable[LackingPeriod]) -> int:
+    return max(each.to for each in some)
 
 
-def _all_topics(verdicts: Iterable[DriftVerdict]) -> list[str]:
-    """The topics that they are about; empty: not all are known, or they are about brokers."""
-    topics: set[str] = set()
-    for each in verdicts:
-        if not each.topics or len(each.topics) < each.topic_count:
-            return []
-        topics.update(each.topics)
-    return sorted(topics)
+def _incident(
+    some: Sequence[LackingPeriod], cluster_name: str | None, cluster: Sequence[Witness]
+) -> FoundIncident:
+    subjects = {each.subject for each in some}
+    brokers = {each.broker for each in subjects if isinstance(each, BrokerSubject)}
+    topics = {each.topic for each in subjects if isinstance(each, TopicSubject)}
+    topics |= {each.name for each in subjects if isinstance(each, KvSubject) and each.is_order}
+    named_by_topics = {each.broker_name for each in subjects if isinstance(each, TopicSubject)}
+    broker_names = sorted({each.broker_name for each in brokers} | named_by_topics)
+    name_servers = sorted({each.namesrv for each in some})
+    since = min(each.since for each in some)
+    return FoundIncident(
+        kind=IncidentKind.DRIFT,
+        cluster=cluster_name,
+        subject=min(topics or broker_names or name_servers),
+        from_ts=since,
+        to_ts=None if any(each.is_open for each in some) else _end(some),
+        cause=some[0].cause,
+        peer=None,
+        brokers=len({(each.broker_name, each.broker_id) for each in brokers} or named_by_topics),
+        broker_names=broker_names,
+        topics=0,
+        first_topic=None,
+        name_servers=name_servers,
+        from_window_ms=since - min(each.since - each.window_ms for each in some) or None,
+        topic_names=sorted(topics) if len(topics) <= TOPIC_NAMES else [],
+        drift=_facts(some, cluster),
+    )
+
+
+def _facts(some: Sequence[LackingPeriod], cluster: Sequence[Witness]) -> list[DriftFact]:
+    """The verdicts on what is lacking: now, or just before the first of them ended."""
+    lasting = [each for each in some if each.is_open] or some
+    at = min(each.to for each in lasting) - 1
+    witnesses = [each.as_at(at) for each in cluster]
+    of_subject: dict[Subject, LackingPeriod] = {}
+    for each in sorted(lasting, key=_order):
+        of_subject.setdefault(each.subject, each)
+    found = [_disagreement(each, witnesses, at) for each in of_subject.values()]
+    differing = Found.of(each for each in found if differ(each.views))
+    return [_fact(each) for each in verdicts(differing, witnesses, at)]
+
+
+def _disagreement(one: LackingPeriod, witnesses: Sequence[Witness], at: int) -> Disagreement[Any]:
+    views = dict(sorted(one.subject.views(witnesses, at).items()))
+    return Disagreement(
+        one.subject, views, one.since, one.window_ms, is_since_known=True, views_since=one.since
+    )
 
 
 def _fact(verdict: DriftVerdict) -> DriftFact:

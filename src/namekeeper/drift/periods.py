@@ -20,16 +20,20 @@ from namekeeper.drift.witness import Witness
 from namekeeper.history.rows import AnyKey, KvKey, TopicKey
 
 __all__ = [
+    "GROUPS_LIMIT",
     "DifferingPeriod",
+    "EndedDrift",
     "OfSubject",
     "OncePerHistory",
     "changed_subjects",
+    "ended_verdicts",
     "grouped",
-    "last_end",
     "registered_brokers",
     "verdicts_on",
 ]
 
+GROUPS_LIMIT = 20
+"""Groups of disagreements that ended together with a verdict; older ones are left out."""
 T = TypeVar("T")
 
 
@@ -46,6 +50,15 @@ class DifferingPeriod(Struct, frozen=True):
 
 OfSubject = tuple[Subject, DifferingPeriod]
 """A subject, and a time in which it was seen differently."""
+
+
+class EndedDrift(Struct, frozen=True):
+    """Disagreements that began together, and are all over."""
+
+    verdicts: Sequence[DriftVerdict]
+    """As they were just before the first of them ended."""
+    to: int
+    """Wall ms of the end of the last one."""
 
 
 def registered_brokers(witnesses: Iterable[Witness]) -> list[BrokerSubject]:
@@ -99,26 +112,28 @@ def grouped(every: Iterable[OfSubject]) -> list[Sequence[OfSubject]]:
     return list(found.values())
 
 
-def last_end(some: Sequence[OfSubject]) -> int | None:
-    """The end of the last of some periods, wall ms; None: one goes on."""
-    ends = [each.to for _, each in some if each.to is not None]
-    return max(ends) if len(ends) == len(some) else None
+def ended_verdicts(groups: Sequence[Sequence[OfSubject]], witnesses: Sequence[Witness]) -> list[EndedDrift]:
+    """The verdicts on the groups that ended last, the newest end first."""
+    ends = [(end, some) for some in groups if some and (end := _last_end(some)) is not None]
+    ends.sort(key=lambda group: -group[0])
+    found: list[EndedDrift] = []
+    for to, some in ends[:GROUPS_LIMIT]:
+        at = min(each.to for _, each in some if each.to is not None) - 1
+        found.append(EndedDrift(verdicts_on(some, witnesses, at), to))
+    return found
 
 
 def verdicts_on(some: Sequence[OfSubject], witnesses: Iterable[Witness], at: int) -> list[DriftVerdict]:
     """The verdicts on periods of one cluster that include an instant (wall ms)."""
     at_it = [Witness(each.history, at) for each in witnesses]
     found = [_disagreement(one, each, at_it) for one, each in sorted(some, key=_order) if each.since <= at]
-    return verdicts(
-        Found(
-            brokers=[each for each in found if isinstance(each.subject, BrokerSubject)],
-            topics=[each for each in found if isinstance(each.subject, TopicSubject)],
-            entries=[each for each in found if isinstance(each.subject, KvSubject)],
-            unsettled=0,
-        ),
-        at_it,
-        at,
-    )
+    return verdicts(Found.of(found), at_it, at)
+
+
+def _last_end(some: Sequence[OfSubject]) -> int | None:
+    """The end of the last of some periods, wall ms; None: one goes on."""
+    ends = [each.to for _, each in some if each.to is not None]
+    return max(ends) if len(ends) == len(some) else None
 
 
 def _key(one: OfSubject) -> tuple[type[Subject], str, tuple[str, ...]]:

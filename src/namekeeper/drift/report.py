@@ -126,7 +126,14 @@ def find_drift(histories: Sequence[History], at: int | None = None) -> DriftRepo
 
 def drift_report(groups: Compared) -> DriftReport:
     """Find what the name servers of each cluster disagree about at an instant."""
+    report, _ = found_drift(groups)
+    return report
+
+
+def found_drift(groups: Compared) -> tuple[DriftReport, list[Found]]:
+    """The report of `drift_report`, and the disagreements of each cluster."""
     found: list[DriftVerdict] = []
+    every: list[Found] = []
     unsettled = 0
     differing = Differing()
     name_servers: list[ComparedNamesrv] = []
@@ -137,14 +144,16 @@ def drift_report(groups: Compared) -> DriftReport:
             name_servers.append(
                 ComparedNamesrv(each.namesrv, others, each.history.knows_up_to, why_not_text(each))
             )
+        of_cluster = Found.of(())
         if len(known) > 1:
             of_cluster = disagreements(cluster, groups.at)
             found += verdicts(of_cluster, cluster, groups.at)
             unsettled += of_cluster.unsettled
             differing += Differing.of(of_cluster)
+        every.append(of_cluster)
     found.sort(key=worst_first)
     name_servers.sort(key=lambda each: each.namesrv)
-    return DriftReport(groups.at, name_servers, found, unsettled, differing)
+    return DriftReport(groups.at, name_servers, found, unsettled, differing), every
 
 
 def report_values(report: DriftReport, limit: int) -> DriftValue:

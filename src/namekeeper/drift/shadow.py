@@ -14,12 +14,13 @@ from msgspec import Struct
 from namekeeper.common.expected import TOGETHER_MS
 from namekeeper.drift.compared import compared, why_not_text
 from namekeeper.drift.disagreement import BrokerSubject, KvSubject, Seen, Subject, differing_topics
-from namekeeper.drift.ended import EndedDrift, ended_verdicts
 from namekeeper.drift.periods import (
     DifferingPeriod,
+    EndedDrift,
     OfSubject,
     OncePerHistory,
     changed_subjects,
+    ended_verdicts,
     grouped,
     registered_brokers,
     verdicts_on,

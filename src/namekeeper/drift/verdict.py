@@ -27,7 +27,6 @@ from namekeeper.drift.disagreement import (
 from namekeeper.drift.witness import BrokerId, Witness
 from namekeeper.history.history import OBSERVED, RESTART_POSSIBLE
 from namekeeper.history.rows import HistoryEvent, What
-from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
 
@@ -363,7 +362,7 @@ def _perm_text(seen: Seen) -> NamedText:
 
 def _kv_verdict(one: Disagreement[KvSubject], witnesses: Sequence[Witness], at: int) -> DriftVerdict:
     namespace, name = one.subject.namespace, one.subject.name
-    is_order = namespace == ORDER_TOPIC_CONFIG
+    is_order = one.subject.is_order
     what = (
         named("order configuration of topic {}", name)
         if is_order

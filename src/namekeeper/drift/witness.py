@@ -67,9 +67,15 @@ class Witness:
         up = [each for each in history.periods() if each.state is PeriodState.UP]
         self.known = [(each.since, end if each.until is None else each.until) for each in up]
         """The periods in which its rows are known, wall ms."""
-        self._ends_now = bool(up) and up[-1].until is None and at == end
+        self.open_end = end if up and up[-1].until is None else None
+        """The end of its records, wall ms, if its rows are known up to it; None: they are not."""
+        self._ends_now = at == self.open_end
         self._boots: Sequence[Boot] = history.coverage.boots
         self.has_rows_now = self.has_rows(at)
+
+    def as_at(self, at: int) -> "Witness":
+        """The same name server, asked about another instant (wall ms)."""
+        return Witness(self.history, at, self._topic_rows)
 
     def has_rows(self, at: int) -> bool:
         """Whether its rows are known at a time, and after it.

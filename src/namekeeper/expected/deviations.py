@@ -10,8 +10,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
-from namekeeper.common.expected import TOGETHER_MS
-from namekeeper.drift.disagreement import SHORTEST_MS
+from namekeeper.common.expected import SHORTEST_DRIFT_MS, TOGETHER_MS
 from namekeeper.expected.namesrv_comparison import DeviationPeriod, DeviationValue, NamesrvComparison
 from namekeeper.expected.state import ExpectedCluster, ExpectedState
 from namekeeper.history.history import History
@@ -41,7 +40,7 @@ def deviations(
     expected: ExpectedState,
     histories: Iterable[History],
     ends: Mapping[str, int],
-    settled_ms: int = SHORTEST_MS,
+    settled_ms: int = SHORTEST_DRIFT_MS,
 ) -> Deviations:
     """Find what deviates, from the start of the expected state or of a history on.
 

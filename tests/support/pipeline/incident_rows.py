@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from namekeeper.common.expected import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS
+from namekeeper.common.expected import (
+    LATE_MS,
+    MASS_BROKERS,
+    MEMORY_MS,
+    SHORTEST_DRIFT_MS,
+    TOGETHER_END_MS,
+    TOGETHER_MS,
+)
 from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.plan import FOREVER
 from namekeeper.pipeline.gold.tables import GOLD
@@ -73,7 +80,8 @@ def incidents_of(**rows: Sequence[Row]) -> list[dict[str, Any]]:
         duck.put(name, table.ddl, [tuple(map(row.get, columns)) for row in given])
     args = {
         "forever": FOREVER, "together_ms": TOGETHER_MS, "late_ms": LATE_MS, "memory_ms": MEMORY_MS,
-        "mass_brokers": MASS_BROKERS,
+        "mass_brokers": MASS_BROKERS, "shortest_drift_ms": SHORTEST_DRIFT_MS,
+        "together_end_ms": TOGETHER_END_MS,
     }  # fmt: skip
     for view in views:
         duck.define(view.name, view.sql, args)
@@ -116,6 +124,8 @@ def assert_incidents() -> None:
         view_drift_topic=[
             {"cluster": "c", "broker_name": "b0", "topic": "differs", "valid_from": 25 * minute, "is_open": False,
              "views": ["ns-1: absent", "ns-2: read 4, write 4, perm 6, flag 0"], "valid_to": 26 * minute},
+            {"cluster": "c", "broker_name": "b0", "topic": "late", "valid_from": 27 * minute, "is_open": False,
+             "views": ["ns-1: absent", "ns-2: read 4, write 4, perm 6, flag 0"], "valid_to": 27 * minute + 29_000},
         ],
         unknown_topic_minute=[
             *(
@@ -134,7 +144,7 @@ def assert_incidents() -> None:
         ("broker_away", "b0", 1, 14, False, 15 * minute),
         ("broker_unregistered", "b2", 0, 0, True, 0),
         ("broker_away", "b1", 2, 7, True, 4 * minute),
-        ("drift", "b0", 1, 20, False, 0),
+        ("drift", "differs", 1, 20, False, 0),
         ("broker_away", "b3", 1, 0, True, 10_000),
         ("broker_away", "b3", 0, 0, True, 0),
         ("topic_deleted", "deleted", 1, 7, False, 0),

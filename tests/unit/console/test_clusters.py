@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from namekeeper.common.expected import SHORTEST_DRIFT_MS
 from namekeeper.console.views import ConsoleViews
-from namekeeper.drift.disagreement import SHORTEST_MS
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import histories_of
 from tests.unit.console.test_histories import Clock
@@ -81,7 +81,7 @@ def test_a_difference_inside_a_cluster_is_found(stories):
     for story in stories:
         story.later()
     found = views_of(stories)
-    assert found.troubles({"at": str(gone + SHORTEST_MS - 1)})["topics_differ"] == 0
+    assert found.troubles({"at": str(gone + SHORTEST_DRIFT_MS - 1)})["topics_differ"] == 0
     assert [row["topic"] for row in found.topics({"only": "differs"})["rows"]] == ["east-only"]
     assert found.troubles({})["topics_differ"] == 1
 
@@ -105,7 +105,7 @@ def test_a_broker_that_went_still_tells_the_cluster_for_seven_days(stories):
     for story in stories:
         story.later(8 * DAY_MS)
     views = views_of(stories)
-    for at, differ in ((gone + SHORTEST_MS, 1), (gone + 7 * DAY_MS - 1, 1), (gone + 7 * DAY_MS, 0)):
+    for at, differ in ((gone + SHORTEST_DRIFT_MS, 1), (gone + 7 * DAY_MS - 1, 1), (gone + 7 * DAY_MS, 0)):
         assert views.troubles({"at": str(at)})["brokers_differ"] == differ
     assert views.compare({"a": "east_1", "b": "east_2", "b_at": str(gone)})["why_not"] == ""
 

@@ -7,8 +7,13 @@ import pytest
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident, incidents_by_cluster
 from namekeeper.answers.incidents.texts import what, why
-from namekeeper.drift.ended import GROUPS_LIMIT
-from namekeeper.drift.incidents import INCIDENT_MS, present_drift, with_drift
+from namekeeper.common.expected import (
+    SHORTEST_DRIFT_MS,
+    TOGETHER_END_MS,
+    TOGETHER_MS,
+    WITNESS_AFTER_MS,
+)
+from namekeeper.drift.incidents import GROUPS_LIMIT, present_drift, with_drift
 from namekeeper.drift.report import find_drift
 from namekeeper.notifications.incident_facts import SeenIncident, facts_of
 from tests.support.system.lines_run import lines_run
@@ -49,14 +54,14 @@ def test_an_incident_of_drift_has_the_text_the_start_and_the_cause_of_the_verdic
     assert (one.from_ts, one.to_ts, one.name_servers) == (gone, None, ["ns-3"])
 
 
-@pytest.mark.parametrize(("after_ms", "count"), [(INCIDENT_MS - 1, 0), (INCIDENT_MS, 1)])
+@pytest.mark.parametrize(("after_ms", "count"), [(TOGETHER_MS - 1, 0), (TOGETHER_MS, 1)])
 def test_a_difference_of_less_than_a_registration_interval_is_none(after_ms: int, count: int):
     stories = fleet()
     stories[2].connection_breaks(A)
     assert len(found(stories, after_ms)) == count
 
 
-@pytest.mark.parametrize(("away_ms", "count"), [(INCIDENT_MS - 2_000, 0), (INCIDENT_MS, 1)])
+@pytest.mark.parametrize(("away_ms", "count"), [(TOGETHER_MS - 2_000, 0), (TOGETHER_MS, 1)])
 def test_a_difference_that_is_over_has_its_start_and_its_end(away_ms: int, count: int):
     stories = fleet()
     gone = stories[2].connection_breaks(A)
@@ -65,6 +70,53 @@ def test_a_difference_that_is_over_has_its_start_and_its_end(away_ms: int, count
     ended = found(stories)
     assert [(each.from_ts, each.to_ts) for each in ended] == [(gone, back)] * count
     assert all("registers with 2 of 3 name servers (missing: ns-3)" in what(each) for each in ended)
+
+
+def test_a_name_server_that_was_late_is_not_named():
+    stories = fleet()
+    align_ends(stories, 5 * MINUTE)
+    came = stories[0].registers("broker-c", "10.0.0.3:10911")
+    stories[1].later(7_000)
+    stories[1].registers("broker-c", "10.0.0.3:10911")
+    stories[2].later(MINUTE)
+    back = stories[2].registers("broker-c", "10.0.0.3:10911")
+    one = only(stories)
+    assert (one.from_ts, one.to_ts, one.name_servers) == (came, back, ["ns-3"])
+
+
+@pytest.mark.parametrize(("agreed_ms", "count"), [(SHORTEST_DRIFT_MS - 1, 1), (SHORTEST_DRIFT_MS, 0)])
+def test_name_servers_that_agree_for_less_than_five_seconds_have_not_agreed(agreed_ms: int, count: int):
+    stories = fleet(2)
+    gone = stories[1].connection_breaks(A)
+    stories[1].later(20_000)
+    stories[1].registers("broker-a", A, ("orders",))
+    stories[1].later(agreed_ms - 1_000)
+    stories[1].connection_breaks(A)
+    stories[1].later(20_000)
+    back = stories[1].registers("broker-a", A, ("orders",))
+    assert [(each.from_ts, each.to_ts) for each in found(stories)] == [(gone, back)] * count
+
+
+@pytest.mark.parametrize(("later_ms", "is_over"), [(TOGETHER_END_MS - 1, False), (TOGETHER_END_MS, True)])
+def test_it_is_over_when_the_others_go_on_without_a_name_server(later_ms: int, is_over: bool):
+    stories = fleet()
+    gone = stories[2].connection_breaks(A)
+    end = align_ends(stories)
+    align_ends(stories[:2], later_ms)
+    (one,) = present_drift([story.history() for story in stories]).incidents
+    assert (one.from_ts, one.to_ts, one.name_servers) == (gone, end if is_over else None, ["ns-3"])
+    assert what(one) == f"broker-a ({A}) registers with 2 of 3 name servers (missing: ns-3)"
+
+
+def test_causes_are_incidents_of_their_own():
+    stories = fleet(2)
+    changes_queues(stories[0], A, "orders", 16)
+    stories[1].connection_breaks(B)
+    some = sorted(found(stories), key=lambda each: each.cause or "")
+    assert [(each.cause, each.subject, each.name_servers) for each in some] == [
+        ("broker_missing", "broker-b", ["ns-2"]),
+        ("queues_differ", "orders", ["ns-1", "ns-2"]),
+    ]
 
 
 def test_what_was_over_long_ago_is_left_out():
@@ -103,17 +155,20 @@ def test_a_name_server_that_lacks_everything_since_its_restart_is_one_incident()
             story.registers(
                 f"more-{number}", f"10.0.1.{number}:10911", tuple(f"t{number}-{n}" for n in range(20))
             )
-    began = stories[1].restarts()
+    began = stories[1].restarts() + WITNESS_AFTER_MS
     stories[1].registers("broker-a", A, ("orders",))
     one = only(stories, 5 * MINUTE)
-    assert (one.cause, one.subject, one.from_ts) == ("partial_list", "ns-2", began)
+    assert (one.cause, one.subject, one.from_ts) == ("broker_missing", "broker-b", began)
+    assert (one.brokers, len(one.broker_names), one.name_servers) == (21, 21, ["ns-2"])
+    assert what(one).startswith("ns-2 has a partial list since its restart: 1 of 22 brokers")
     for number in range(20):
         stories[1].registers(
             f"more-{number}", f"10.0.1.{number}:10911", tuple(f"t{number}-{n}" for n in range(20))
         )
     back = stories[1].registers("broker-b", B, ("orders", "payments"))
     over = only(stories)
-    assert (over.cause, over.subject, over.from_ts, over.to_ts) == ("partial_list", "ns-2", began, back)
+    assert (over.cause, over.from_ts, over.to_ts) == ("broker_missing", began, back)
+    assert what(over).startswith("ns-2 has a partial list since its restart")
 
 
 def test_a_thousand_entries_that_one_lacks_are_one_incident():
@@ -175,7 +230,7 @@ def test_a_permission_that_was_wiped_at_one_of_them_is_one_incident(is_over: boo
     if is_over:
         stories[0].later(MINUTE)
         changes_queues(stories[0], A, "orders", 4)
-    assert [each.cause for each in found(stories)] == ["permission_differs"]
+    assert found(stories) == []
     histories = [story.history() for story in stories]
     ((_, merged),) = with_drift(incidents_by_cluster(histories), present_drift(histories).incidents)
     assert [each.kind for each in merged] == [IncidentKind.PERMISSION_WIPED]

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from namekeeper.common.expected import SHORTEST_DRIFT_MS
 from namekeeper.drift.compared import compared
-from namekeeper.drift.disagreement import SHORTEST_MS, disagreements
+from namekeeper.drift.disagreement import disagreements
 from namekeeper.history.history import History
 from namekeeper.pipeline.gold import steps
 from tests.support.history.histories import History as Written
@@ -37,7 +38,7 @@ class World:
             for row in self.rows
             if row["cluster"] == world.name
             and (row["valid_from"] <= at < row["valid_to"] or (row["is_open"] and row["valid_to"] == at))
-            and at - row["valid_from"] >= SHORTEST_MS
+            and at - row["valid_from"] >= SHORTEST_DRIFT_MS
         }
 
     def instants(self, world: Written, rng: random.Random) -> list[int]:
@@ -47,7 +48,7 @@ class World:
             for row in self.rows
             if row["cluster"] == world.name
             for edge in (row["valid_from"], row["valid_to"])
-            for step in (-1, 0, 1, SHORTEST_MS - 1, SHORTEST_MS)
+            for step in (-1, 0, 1, SHORTEST_DRIFT_MS - 1, SHORTEST_DRIFT_MS)
         }
         return rng.sample(sorted(edges), min(INSTANTS, len(edges)))
 
@@ -72,7 +73,9 @@ def live(found: list[History], at: int) -> set[Drift] | None:
     (cluster,) = groups.clusters
     drift = disagreements(cluster, at)
     return {
-        each for each in (*_brokers(drift.brokers), *_topics(drift.topics)) if at - each[-1] >= SHORTEST_MS
+        each
+        for each in (*_brokers(drift.brokers), *_topics(drift.topics))
+        if at - each[-1] >= SHORTEST_DRIFT_MS
     }  # type: ignore[operator]
 
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class IncidentKind(StrEnum):
-    """The values of column `kind`; gold lacks deviations, and has other rules for drift."""
+    """The values of column `kind`; gold lacks deviations."""
 
     BROKER_AWAY = "broker_away"
     MASS_DISCONNECT = "mass_disconnect"

@@ -8,7 +8,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from namekeeper.common.expected import LATE_MS, MASS_BROKERS, MEMORY_MS, TOGETHER_MS, WITNESS_AFTER_MS
+from namekeeper.common.expected import (
+    LATE_MS,
+    MASS_BROKERS,
+    MEMORY_MS,
+    SHORTEST_DRIFT_MS,
+    TOGETHER_END_MS,
+    TOGETHER_MS,
+    WITNESS_AFTER_MS,
+)
 from namekeeper.pipeline.gold.chains import make_chain
 from namekeeper.pipeline.gold.clusters import (
     Labels,
@@ -42,8 +50,6 @@ from namekeeper.pipeline.table import names_in
 
 __all__ = ["make_gold"]
 
-SHORTEST_DRIFT_MS = 5_000
-"""Shorter differences are propagation (docs/decisions/0012)."""
 BLOCK_RECORDS = 512
 """Size of a block of seq numbers (docs/decisions/0009)."""
 LEAST_SAMPLES = 5
@@ -128,7 +134,13 @@ def _make_last_tables(engine: Engine, graph: Graph) -> None:
     for name in sorted({name for view in last for name in view.reads if name in GOLD}):
         engine.show(name, GOLD[name])
     args = _args(
-        engine, together_ms=TOGETHER_MS, late_ms=LATE_MS, memory_ms=MEMORY_MS, mass_brokers=MASS_BROKERS
+        engine,
+        together_ms=TOGETHER_MS,
+        together_end_ms=TOGETHER_END_MS,
+        shortest_drift_ms=SHORTEST_DRIFT_MS,
+        late_ms=LATE_MS,
+        memory_ms=MEMORY_MS,
+        mass_brokers=MASS_BROKERS,
     )
     _make_phase(engine, graph, "finish", args)
 

@@ -352,17 +352,18 @@ _TOPIC_OUTAGE_DAILY = Table(
 INCIDENT = Table(
     "incident",
     "The failures, their causes and their cost. Failures of one kind that begin within 30 s of each other in"
-    " a cluster are one incident. Each time that a name server is down is an incident of its own. A topic"
-    " that can't be written to belongs to the failure that took its last row to write to: the session of a"
-    " master, a wiped permission, or the only name server that had it. Without such a failure the topic is an"
-    " incident of its own. A topic that can be written to within 30 s of its first registration was starting:"
-    " that is no incident.",
+    " a cluster are one incident; of drift those of one cause. Each time that a name server is down is an"
+    " incident of its own. A topic that can't be written to belongs to the failure that took its last row to"
+    " write to: the session of a master, a wiped permission, or the only name server that had it. Without"
+    " such a failure the topic is an incident of its own. A topic that can be written to within 30 s of its"
+    " first registration was starting: that is no incident.",
     "an incident",
-    ("from_ts", "kind", "cluster_label", "cluster", "subject"),
+    ("from_ts", "kind", "cluster_label", "cluster", "subject", "cause"),
     columns(
         "kind string: broker_away; mass_disconnect: three or more brokers went; broker_unregistered: it asked"
         " for that; permission_wiped; topic_unwritable: its row changed; topic_deleted: and clients go on"
-        " asking for it; drift: name servers disagreed; name_server_down.",
+        " asking for it; drift: name servers disagreed for 30 s or longer, and not because somebody wiped a"
+        " permission; name_server_down.",
         "cluster string: Cluster name; null if kind is name_server_down.",
         "subject string: The broker name, topic or name server; the first of several by name.",
         "from_ts bigint: When it began, ms.",
@@ -370,17 +371,17 @@ INCIDENT = Table(
         "is_open boolean: Whether it had not ended.",
         "cause string: Why: how the last registration of a broker ended, wipe_write_perm, stopped, or no_stop"
         " if the name server ended without a record of it; of a topic the request that changed or deleted its"
-        " row; null: not known.",
+        " row; of a drift broker_missing, topic_missing, permission_differs or queues_differ; null: not"
+        " known.",
         "peer string: [user@]host:port that asked for it; null: nobody did.",
         "brokers bigint: How many brokers, or broker names.",
         "broker_names array<string>: Their names, sorted.",
         "topics bigint: How many topics could not be written to, or differ.",
         "first_topic string: The first of these by name; null: none.",
         "name_servers array<string>: Name servers with the rows that broke, sorted; empty: it is not about"
-        " any. Of a drift those that were wrong: they miss what another one has, or have what the others lost"
-        " up to 150 s before.",
+        " any. Of a drift those that lacked for 30 s what another one had; all if their queues differed.",
         "lookups bigint: Lookups of these topics that found no route meanwhile, over all name servers; of a"
-        " drift at those that were wrong.",
+        " drift at its name_servers.",
         "languages array<string>: Languages of the clients that asked, sorted.",
         "is_forgotten boolean: Whether it ended because a broker that had been away for seven days was not"
         " expected any more; null: an earlier version made the row.",

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from namekeeper.common.expected import LATE_MS, TOGETHER_MS
+from namekeeper.common.expected import SHORTEST_DRIFT_MS, TOGETHER_END_MS, TOGETHER_MS
 from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.report.query import ReportQuery, collect_report
-from tests.support.history.histories import READ, WRITE, histories
+from tests.support.history.histories import READ, WRITE, Broker, histories
 from tests.support.history.observed import BROKER, FIRST, observed
+from tests.support.pipeline.days import Day
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.incident_rows import (
     NOW,
@@ -327,11 +328,11 @@ def test_a_wipe_is_one_incident_over_all_name_servers_until_it_is_undone():
 def test_name_servers_that_disagree_and_that_were_down():
     found = incidents_of(
         view_drift_broker=[
-            {"cluster": "c", "broker_name": "b0", "broker_id": 0, "valid_from": 5_000, "valid_to": 8_000,
+            {"cluster": "c", "broker_name": "b0", "broker_id": 0, "valid_from": 5_000, "valid_to": 45_000,
              "held_by": ["ns-1"], "missing_at": ["ns-2"], "from_namesrv": "ns-2", "is_open": False},
         ],
         view_drift_topic=[
-            {"cluster": "c", "broker_name": "b0", "topic": "t", "valid_from": 6_000, "valid_to": 9_000,
+            {"cluster": "c", "broker_name": "b0", "topic": "t", "valid_from": 6_000, "valid_to": NOW,
              "views": ["ns-1: absent", "ns-2: read 4, write 4, perm 6, flag 0"], "from_namesrv": "ns-2", "is_open": True},
         ],
         name_server_timeline=[
@@ -347,7 +348,8 @@ def test_name_servers_that_disagree_and_that_were_down():
         ],
     )  # fmt: skip
     assert shown(found, "kind", "subject", "from_ts", "to_ts", "cause", "topics", "name_servers") == [
-        ("drift", "b0", 5_000, None, None, 1, ["ns-1", "ns-2"]),
+        ("drift", "b0", 5_000, 45_000, "broker_missing", 0, ["ns-2"]),
+        ("drift", "t", 6_000, None, "topic_missing", 1, ["ns-1"]),
         ("name_server_down", "ns-1", 100_000, 103_000, "stopped", 0, ["ns-1"]),
         ("name_server_down", "ns-1", 110_000, 112_000, "stopped", 0, ["ns-1"]),
         ("name_server_down", "ns-1", 200_000, 203_000, "no_stop", 0, ["ns-1"]),
@@ -372,37 +374,25 @@ def test_a_warehouse_of_an_earlier_version_gets_all_incidents_with_its_next_run(
         assert duck.gold(name) == at_once.gold(name) != []
 
 
+def test_incidents_by_earlier_rules_are_gone_after_the_next_run():
+    day = Day(2, "old")
+    broker = Broker("c", "b", 0, "10.0.0.1:10911", False, None, {"t": (4, 4, READ | WRITE, 0)}, {})
+    day.register(1_000, broker)
+    day.lose(MINUTE, [broker], "channel_closed")
+    records = day.records()
+    cut = len(records) // 2
+    duck, at_once = Duck(), Duck()
+    make_gold(at_once, at_once.load(records))
+    make_gold(duck, duck.load(records[:cut]))
+    duck._connection.execute("INSERT INTO stored_incident (kind, subject, from_ts) VALUES ('drift', 'b', 1)")
+    make_gold(duck, duck.load(records[cut:]))
+    assert duck.gold("incident") == at_once.gold("incident") != []
+
+
 BROKER_DRIFT = {
     "cluster": "c", "broker_name": "b0", "broker_id": 0, "broker_addr": "b0:1", "valid_from": 0, "is_open": False,
     "held_by": ["ns-1"], "missing_at": ["ns-2", "ns-3"],
 }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("more", "ends", "wrong"),
-    [
-        # A new broker came to ns-1 first, and to the others later.
-        ({"from_namesrv": "ns-1", "to_namesrv": "ns-3", "valid_to": 9 * MINUTE}, [], ["ns-2", "ns-3"]),
-        # It died, and ns-1 noticed last.
-        ({"from_namesrv": "ns-2", "to_namesrv": "ns-1", "valid_to": LATE_MS}, [("ns-1", LATE_MS, "gone")], ["ns-1"]),
-        # The others lost it long before it died.
-        ({"from_namesrv": "ns-2", "to_namesrv": "ns-1", "valid_to": LATE_MS + 1}, [("ns-1", LATE_MS + 1, "gone")],
-         ["ns-2", "ns-3"]),
-        # ns-1 was stopped, which is no news of the broker.
-        ({"from_namesrv": "ns-2", "to_namesrv": "ns-1", "valid_to": MINUTE}, [("ns-1", MINUTE, "stopped")],
-         ["ns-2", "ns-3"]),
-        ({"from_namesrv": "ns-1", "valid_to": MINUTE, "is_open": True}, [], ["ns-2", "ns-3"]),
-    ],
-)  # fmt: skip
-def test_a_disagreement_about_a_broker_names_those_that_were_wrong(more, ends, wrong):
-    found = incidents_of(
-        view_drift_broker=[{**BROKER_DRIFT, "to_ts": more["valid_to"], **more}],
-        broker_session=[
-            {**session("b0", end), "namesrv": namesrv, "ended_by": ended_by}
-            for namesrv, end, ended_by in ends
-        ],
-    )
-    assert shown(found, "kind", "name_servers") == [("drift", wrong)]
 
 
 GOOD, LESS, READ_ONLY = (
@@ -411,36 +401,111 @@ GOOD, LESS, READ_ONLY = (
 TOPIC_DRIFT = {"cluster": "c", "broker_name": "b0", "topic": "t", "valid_from": 0, "is_open": False}
 
 
+def views(*seen: str) -> list[str]:
+    return [f"ns-{number}: {view}" for number, view in enumerate(seen, 1)]
+
+
+def test_a_disagreement_about_a_broker_names_those_that_lack_it():
+    found = incidents_of(view_drift_broker=[{**BROKER_DRIFT, "valid_to": MINUTE}])
+    assert shown(found, "kind", "cause", "subject", "brokers", "name_servers") == [
+        ("drift", "broker_missing", "b0", 1, ["ns-2", "ns-3"])
+    ]
+
+
 @pytest.mark.parametrize(
-    ("views", "more", "changes", "wrong"),
+    ("seen", "cause", "lacking"),
     [
-        # A new topic came to ns-1 first.
-        ([GOOD, "absent"], {"from_namesrv": "ns-1", "to_namesrv": "ns-2"}, [], ["ns-2"]),
-        # Its permission was wiped at ns-1 only, and given back.
-        ([READ_ONLY, GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-1"}, ["ns-1"], ["ns-1"]),
-        # It was wiped at both, at ns-2 later.
-        ([READ_ONLY, GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-2"}, ["ns-2"], ["ns-2"]),
-        # It was deleted at both, at ns-2 later; or much later.
-        (["absent", GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-2"}, ["ns-2"], ["ns-2"]),
-        (["absent", GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-2", "valid_to": LATE_MS + 1}, ["ns-2"], ["ns-1"]),
-        # Its queues changed at ns-1, and at ns-2 later, or never.
-        ([GOOD, LESS], {"from_namesrv": "ns-1", "to_namesrv": "ns-2", "valid_to": LATE_MS + 1}, ["ns-2"], ["ns-2"]),
-        ([GOOD, LESS], {"from_namesrv": "ns-1", "is_open": True}, [], ["ns-2"]),
+        ([GOOD, "absent"], "topic_missing", ["ns-2"]),
+        ([READ_ONLY, "absent"], "topic_missing", ["ns-2"]),
+        ([GOOD, READ_ONLY], "permission_differs", ["ns-2"]),
+        ([LESS, GOOD], "queues_differ", ["ns-1", "ns-2"]),
+        ([READ_ONLY, READ_ONLY.replace("write 4", "write 2")], "queues_differ", ["ns-1", "ns-2"]),
     ],
-)  # fmt: skip
-def test_a_disagreement_about_a_topic_names_those_that_were_wrong(views, more, changes, wrong):
-    drift = {**TOPIC_DRIFT, "valid_to": MINUTE, **more}
-    drift |= {
-        "views": [f"ns-{number}: {view}" for number, view in enumerate(views, 1)],
-        "to_ts": drift["valid_to"],
-    }
+)
+def test_a_disagreement_about_a_topic_names_those_that_lack_what_another_one_has(seen, cause, lacking):
+    found = incidents_of(view_drift_topic=[{**TOPIC_DRIFT, "valid_to": MINUTE, "views": views(*seen)}])
+    assert shown(found, "cause", "subject", "brokers", "topics", "name_servers") == [
+        (cause, "t", 1, 1, lacking)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [
+        ([29_999], []),
+        ([30_000], [(0, 30_000, ["ns-2"])]),
+        # Its views change, and the name servers agree for less than five seconds.
+        ([20_000, (24_999, 31_000)], [(0, 31_000, ["ns-2"])]),
+        ([20_000, (25_000, 31_000)], []),
+        # Another disagreement that began soon after it.
+        ([31_000, (36_000, 70_000)], [(0, 31_000, ["ns-2"]), (36_000, 70_000, ["ns-2"])]),
+    ],
+)
+def test_a_disagreement_of_thirty_seconds_is_an_incident(ends, found):
+    times = [(0, each) if isinstance(each, int) else each for each in ends]
+    rows = [
+        {**TOPIC_DRIFT, "valid_from": since, "valid_to": to, "views": views(GOOD, "absent")}
+        for since, to in times
+    ]
+    assert shown(incidents_of(view_drift_topic=rows), "from_ts", "to_ts", "name_servers") == found
+
+
+def test_the_window_of_an_end_does_not_count():
+    row = {**BROKER_DRIFT, "valid_to": 35_000, "from_window_ms": 2_000}
+    assert incidents_of(view_drift_broker=[{**row, "to_window_ms": 5_001}]) == []
+    found = incidents_of(view_drift_broker=[{**row, "to_window_ms": 5_000}])
+    assert shown(found, "from_ts", "to_ts", "from_window_ms") == [(0, 35_000, 2_000)]
+
+
+@pytest.mark.parametrize(
+    ("to", "is_open", "until"),
+    [
+        (NOW, True, None),
+        (NOW - TOGETHER_END_MS + 1, True, None),
+        # The records of one end, and those of the others go on.
+        (NOW - TOGETHER_END_MS, True, NOW - TOGETHER_END_MS),
+        # They may differ again.
+        (NOW - SHORTEST_DRIFT_MS + 1, False, None),
+        (NOW - SHORTEST_DRIFT_MS, False, NOW - SHORTEST_DRIFT_MS),
+    ],
+)
+def test_a_disagreement_at_the_end_of_the_records_is_open(to, is_open, until):
+    found = incidents_of(view_drift_broker=[{**BROKER_DRIFT, "valid_to": to, "is_open": is_open}])
+    assert shown(found, "to_ts", "is_open") == [(until, until is None)]
+
+
+def test_name_servers_that_lack_it_one_after_the_other_are_looked_at_one_by_one():
+    """ns-2 was late, and that is no incident."""
     found = incidents_of(
-        view_drift_topic=[drift],
-        topic_route=[
-            {**held("t", "b0", drift["valid_to"], "any"), "namesrv": namesrv} for namesrv in changes
-        ],
+        view_drift_broker=[
+            {**BROKER_DRIFT, "valid_to": 6_000},
+            {**BROKER_DRIFT, "valid_from": 6_000, "valid_to": MINUTE, "held_by": ["ns-1", "ns-2"], "missing_at": ["ns-3"]},
+        ]
+    )  # fmt: skip
+    assert shown(found, "from_ts", "to_ts", "name_servers") == [(0, MINUTE, ["ns-3"])]
+
+
+@pytest.mark.parametrize(
+    ("more", "kinds"),
+    [
+        ({}, ["permission_wiped"]),
+        ({"from_cause": "register_broker"}, ["drift"]),
+        ({"namesrv": "ns-1"}, ["drift", "permission_wiped"]),
+        ({"valid_to": 29_999}, ["drift", "permission_wiped"]),
+        ({"topic": "u"}, ["drift", "permission_wiped"]),
+    ],
+)
+def test_a_permission_that_was_wiped_at_one_of_them_is_no_second_incident(more, kinds):
+    row = {
+        "namesrv": "ns-2", "broker_name": "b0", "topic": "t", "perm": 4, "valid_from": 0, "valid_to": MINUTE,
+        "from_cause": "wipe_write_perm",
+    }  # fmt: skip
+    found = incidents_of(
+        view_drift_topic=[{**TOPIC_DRIFT, "valid_to": MINUTE, "views": views(GOOD, READ_ONLY)}],
+        topic_route=[{**row, **more}],
+        broker_group_history=groups("b0"),
     )
-    assert shown(found, "kind", "name_servers") == [("drift", wrong)]
+    assert [row["kind"] for row in found] == kinds
 
 
 def test_what_clients_asked_a_name_server_in_vain_is_the_cost_of_what_it_missed():

@@ -32,7 +32,7 @@ def test_each_says_what_it_is_for_and_names_its_parameters(name: str):
         "forever", "zone", "shortest_ms", "block_records", "look_from", "look_to", "cut_from", "cut_to",
         "sample_from", "memory_ms", "witness_after_ms", "least_samples", "lag_limit_ms", "frame_limit_bytes",
         "from_ts", "to_ts", "unit_ms", "load_id", "together_ms", "mass_brokers",
-        "late_ms", "shared_ms",
+        "late_ms", "shared_ms", "shortest_drift_ms", "together_end_ms",
     }  # fmt: skip
 
 

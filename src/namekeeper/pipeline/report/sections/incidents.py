@@ -60,6 +60,10 @@ _CAUSES = {
     "delete_topic": "topic deleted",
     "stopped": "stopped",
     "no_stop": "ended without being stopped",
+    "broker_missing": "a broker was missing there",
+    "topic_missing": "a topic was missing there",
+    "permission_differs": "the permission to write was missing there",
+    "queues_differ": "queues differed",
 }
 """Cause -> text."""
 _CLOSED_BY = {

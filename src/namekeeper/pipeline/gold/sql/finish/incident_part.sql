@@ -1,8 +1,7 @@
 -- Failures, as the rows that broke show them. Those of one kind that began at nearly the same time in a cluster have
 -- the same `island`: they are one incident. Each time that a name server is down is one of its own. `way` and `who`
--- name what was lost: the session of a broker, the permission of a broker name, or a name server. For a
--- disagreement, `namesrv` is a name server that was wrong: it misses what another one has, or it still has what the
--- others lost just before.
+-- name what was lost: the session of a broker, the permission of a broker name, or a name server. Of a disagreement,
+-- `namesrv` lacks what another name server has (docs/decisions/0041).
 -- columns: kind, cluster_label, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer,
 --   broker_name, broker, namesrv, topic, is_forgotten, closed_by, from_window_ms
 -- reads: broker_group_history, broker_session, broker_state_daily, incident_horizon, labelled_period, lost_records,
@@ -58,29 +57,11 @@ wiped AS (
   WHERE r.from_cause = 'wipe_write_perm'
   GROUP BY coalesce(k.cluster_label, ''), r.namesrv, r.broker_name, r.valid_from
 ),
--- Those that miss a broker are wrong. But if those that had it lost it as well, soon and last, they were late.
-broker_drift AS (
-  SELECT
-    coalesce(d.cluster_label, '') AS cluster_label, d.cluster, d.broker_name, d.broker_id, d.valid_from,
-    d.from_window_ms,
-    CASE WHEN d.is_open THEN :forever ELSE d.valid_to END AS to_ts,
-    CASE
-      WHEN d.is_open OR d.valid_to - d.valid_from > :late_ms OR e.namesrv IS NULL THEN d.missing_at
-      ELSE d.held_by
-    END AS wrong
-  FROM view_drift_broker d
-  LEFT JOIN broker_session e
-    ON e.namesrv = d.to_namesrv AND e.cluster = d.cluster AND e.broker_addr = d.broker_addr AND e.valid_to = d.to_ts
-    AND e.ended_by = 'gone'
-),
-broker_drift_at AS (
-  SELECT DISTINCT cluster_label, cluster, broker_name, broker_id, valid_from, explode(wrong) AS namesrv
-  FROM broker_drift
-),
 topic_view AS (
   SELECT
-    coalesce(cluster_label, '') AS cluster_label, cluster, broker_name, topic, valid_from, valid_to, from_namesrv,
-    to_namesrv, to_ts, is_open, explode(views) AS seen
+    coalesce(cluster_label, '') AS cluster_label, cluster, broker_name, topic, valid_from, valid_to,
+    coalesce(from_window_ms, 0) AS from_window_ms, coalesce(to_window_ms, 0) AS to_window_ms, is_open,
+    explode(views) AS seen
   FROM view_drift_topic
 ),
 -- A row that is absent is worse than one that can't be written to.
@@ -95,28 +76,65 @@ graded_view AS (
   FROM topic_view v
 ),
 compared_view AS (
-  SELECT
-    g.*,
-    min(grade) OVER w AS least_grade, max(grade) OVER w AS greatest_grade,
-    max(CASE WHEN namesrv = to_namesrv THEN grade END) OVER w AS to_grade
+  SELECT g.*, min(grade) OVER w AS least_grade, max(grade) OVER w AS greatest_grade
   FROM graded_view g
   WINDOW w AS (PARTITION BY cluster_label, cluster, broker_name, topic, valid_from)
 ),
--- The name servers with the worst rows are wrong, by the same rule. If all are as good, the one is wrong that took
--- over the rows of the others in the end; while it has not, those that did not begin it.
-topic_drift_at AS (
-  SELECT DISTINCT d.cluster_label, d.cluster, d.broker_name, d.topic, d.valid_from, d.namesrv
-  FROM compared_view d
-  LEFT JOIN topic_route e
-    ON e.namesrv = d.to_namesrv AND e.broker_name = d.broker_name AND e.topic = d.topic AND e.valid_to = d.to_ts
-    AND e.ended_by IN ('gone', 'changed') AND NOT d.is_open
-  WHERE CASE
-    WHEN least_grade = greatest_grade THEN
-      CASE WHEN e.namesrv IS NOT NULL THEN d.namesrv = d.to_namesrv ELSE d.namesrv <> d.from_namesrv END
-    WHEN e.namesrv IS NOT NULL AND d.valid_to - d.valid_from <= :late_ms AND to_grade > least_grade THEN
-      grade > least_grade
-    ELSE grade = least_grade
-  END
+-- While no name server has a better row than the others, each lacks the queues of the others.
+drift_row AS (
+  SELECT
+    coalesce(cluster_label, '') AS cluster_label, cluster, broker_name, broker_id, broker_addr,
+    CAST(NULL AS STRING) AS topic, explode(missing_at) AS namesrv, 'broker_missing' AS cause, valid_from, valid_to,
+    coalesce(from_window_ms, 0) AS from_window_ms, coalesce(to_window_ms, 0) AS to_window_ms, is_open
+  FROM view_drift_broker
+  UNION ALL
+  SELECT
+    cluster_label, cluster, broker_name, CAST(NULL AS BIGINT), CAST(NULL AS STRING), topic, namesrv,
+    CASE
+      WHEN least_grade = greatest_grade THEN 'queues_differ'
+      WHEN grade = 0 THEN 'topic_missing'
+      ELSE 'permission_differs'
+    END,
+    valid_from, valid_to, from_window_ms, to_window_ms, is_open
+  FROM compared_view
+  WHERE grade < greatest_grade OR least_grade = greatest_grade
+),
+-- include: islands,
+--   named: lacking
+--   rows: drift_row
+--   key: cluster_label, cluster, broker_name, broker_id, broker_addr, topic, namesrv, cause
+--   order: valid_from
+--   continues: valid_from - lag(valid_to) OVER w < :shortest_drift_ms
+lacking_period AS (
+  SELECT
+    cluster_label, cluster, broker_name, broker_id, topic, namesrv, cause, min(valid_from) AS from_ts,
+    min_by(from_window_ms, valid_from) AS from_window_ms, max(valid_to) AS to_ts,
+    max_by(to_window_ms, valid_to) AS to_window_ms, max_by(is_open, valid_to) AS is_open
+  FROM lacking
+  GROUP BY cluster_label, cluster, broker_name, broker_id, broker_addr, topic, namesrv, cause, island
+),
+-- An end counts after a time in which the name servers agreed. At the end of the records of a name server, a
+-- disagreement is over if those of the others go on.
+long_drift AS (
+  SELECT
+    p.*,
+    CASE
+      WHEN p.to_ts > h.up_to - CASE WHEN p.is_open THEN :together_end_ms ELSE :shortest_drift_ms END THEN :forever
+      ELSE p.to_ts
+    END AS until
+  FROM lacking_period p
+  JOIN incident_horizon h ON h.cluster_label = p.cluster_label
+  WHERE p.to_ts - p.to_window_ms - p.from_ts >= :together_ms
+),
+-- A permission that somebody wiped is an incident already.
+drift AS (
+  SELECT d.*
+  FROM long_drift d
+  LEFT JOIN topic_route r
+    ON d.cause = 'permission_differs' AND r.namesrv = d.namesrv AND r.broker_name = d.broker_name
+    AND r.topic = d.topic AND r.from_cause = 'wipe_write_perm' AND r.valid_from <= d.from_ts + :together_ms
+    AND coalesce(r.valid_to, :forever) >= d.until - :together_ms
+  WHERE r.namesrv IS NULL
 ),
 part AS (
   SELECT
@@ -140,25 +158,13 @@ part AS (
   LEFT JOIN cluster_of c ON c.broker_name = w.broker_name AND c.cluster_label = w.cluster_label
   UNION ALL
   SELECT
-    'drift', d.cluster_label, d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from,
-    d.to_ts,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
-    concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING),
-    d.from_window_ms
-  FROM broker_drift d
-  LEFT JOIN broker_drift_at a
-    ON a.cluster_label = d.cluster_label AND a.cluster = d.cluster AND a.broker_name = d.broker_name
-    AND a.broker_id = d.broker_id AND a.valid_from = d.valid_from
-  UNION ALL
-  SELECT
-    'drift', coalesce(d.cluster_label, ''), d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
-    d.valid_from, CASE WHEN d.is_open THEN :forever ELSE d.valid_to END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, CAST(NULL AS STRING), a.namesrv, d.topic, 0,
-    CAST(NULL AS STRING), d.from_window_ms
-  FROM view_drift_topic d
-  LEFT JOIN topic_drift_at a
-    ON a.cluster_label = coalesce(d.cluster_label, '') AND a.cluster = d.cluster AND a.broker_name = d.broker_name
-    AND a.topic = d.topic AND a.valid_from = d.valid_from
+    'drift', d.cluster_label, d.cluster, d.cause, CAST(NULL AS STRING), CAST(NULL AS STRING),
+    coalesce(d.topic, d.broker_name), d.from_ts, d.until, d.cause, CAST(NULL AS STRING), d.broker_name,
+    CASE
+      WHEN d.topic IS NULL THEN concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)) ELSE d.broker_name
+    END,
+    d.namesrv, d.topic, 0, CAST(NULL AS STRING), d.from_window_ms
+  FROM drift d
   UNION ALL
   SELECT
     'name_server_down', coalesce(k.cluster_label, ''), CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv,

@@ -176,7 +176,7 @@ affected AS (
   UNION ALL
   SELECT p.kind, p.cluster_label, p.cluster, p.of_subject, p.island, p.topic, p.from_ts, p.to_ts, p.namesrv, 0
   FROM incident_part p
-  WHERE p.kind = 'drift' AND p.topic IS NOT NULL AND p.namesrv IS NOT NULL
+  WHERE p.kind = 'drift' AND p.topic IS NOT NULL
   UNION ALL
   SELECT DISTINCT
     p.kind, p.cluster_label, p.cluster, p.of_subject, p.island, r.topic, p.from_ts, p.to_ts, p.namesrv, 0
@@ -184,7 +184,7 @@ affected AS (
   JOIN topic_row r
     ON r.cluster_label = p.cluster_label AND r.broker_name = p.broker_name AND r.valid_from < p.to_ts
     AND r.valid_to > p.from_ts
-  WHERE p.kind = 'drift' AND p.topic IS NULL AND p.namesrv IS NOT NULL
+  WHERE p.kind = 'drift' AND p.topic IS NULL
 ),
 lost_topic AS (
   SELECT
