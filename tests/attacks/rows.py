@@ -450,10 +450,10 @@ def never_read_routes(target: Target) -> None:
     side_by_side(target.times(64), flood)
 
 
-def never_read_routes_of_many(target: Target) -> None:
-    """Do it over so many connections that small answers add up."""
+def never_read_routes_of_many(topic: str, lookups: int, target: Target) -> None:
+    """Do it over so many connections that small answers add up, so many lookups at a time."""
     allow_connections()
-    burst = frame(105, {"topic": "Known000001"}) * 1_000
+    burst = frame(105, {"topic": topic}) * lookups
     with opened(target.port, target.times(1_500)) as wires:
         for wire in wires:
             wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -554,6 +554,9 @@ def _among(rows: Iterable[Row]) -> Mapping[str, Row]:
 _hold_50k = partial(hold_victim, 50_000)
 _hold_100k = partial(hold_victim, 100_000)
 _hold_200k = partial(hold_victim, 200_000)
+_never_read_short_routes = partial(never_read_routes_of_many, "Known000001", 1_000)
+_never_read_long_routes = partial(never_read_routes_of_many, "Wide000000", 300)
+_start_with_20 = partial(start_with_wide_topic, 20)
 _start_with_4900 = partial(start_with_wide_topic, 4_900)
 _start_with_1k = partial(start_with_wide_topic, 1_000)
 
@@ -580,7 +583,8 @@ ROWS = _among((
     Row("12", "40 x 16 MiB of rubbish at once", send_rubbish),
     Row("13", "64 idle connections to the operators' port", sit_on_http_port),
     Row("14", "64 connections ask for routes, read nothing", never_read_routes),
-    Row("14b", "1,500 connections ask for routes, read nothing", never_read_routes_of_many),
+    Row("14b", "1,500 connections ask for routes, read nothing", _never_read_short_routes),
+    Row("14c", "the same of a topic of 20 brokers", _never_read_long_routes, _start_with_20),
     Row("15", "connections that come and go", connect_and_leave),
     Row("16", "400,000 look-ups of unknown topics", ask_for_unknown_topics),
     Row("17", "150 bodies of 15 MB that are refused", send_bodies_to_be_refused),
