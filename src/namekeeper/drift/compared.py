@@ -12,6 +12,7 @@ from namekeeper.drift.witness import MEMORY_MS, Witness
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.observe.config import is_shadow
 
 __all__ = [
     "Compared",
@@ -44,7 +45,11 @@ def last_common_instant(histories: Sequence[History]) -> int:
 
 
 def compared(
-    histories: Sequence[History], at: int | None, topic_rows: Mapping[str, tuple[int, int]] | None = None
+    histories: Sequence[History],
+    at: int | None,
+    topic_rows: Mapping[str, tuple[int, int]] | None = None,
+    *,
+    shadow: str = "",
 ) -> Compared:
     """Group name servers by cluster, as they were at an instant (wall ms); None is the last common one.
 
@@ -52,12 +57,14 @@ def compared(
         histories: of all name servers.
         at: the instant, wall ms.
         topic_rows: name server -> see `Witness`; None: the histories have every row.
+        shadow: id of the shadow that is compared, too. Others are left out: no client asks them.
     """
-    instant = last_common_instant(histories) if at is None else at
+    wanted = [each for each in histories if each.namesrv == shadow or not is_shadow(each.namesrv)]
+    instant = last_common_instant(wanted) if at is None else at
     rows = topic_rows or {}
-    witnesses = {each.namesrv: Witness(each, instant, rows.get(each.namesrv)) for each in histories}
+    witnesses = {each.namesrv: Witness(each, instant, rows.get(each.namesrv)) for each in wanted}
     addrs = {name: set(each.recent_addrs()) for name, each in witnesses.items()}
-    clusters = namesrv_clusters(addrs, {each.namesrv: each.cluster_label for each in histories})
+    clusters = namesrv_clusters(addrs, {each.namesrv: each.cluster_label for each in wanted})
     groups = sorted({tuple(sorted(members)) for members in clusters.values()})
     return Compared(instant, [[witnesses[name] for name in group] for group in groups])
 

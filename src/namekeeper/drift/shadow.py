@@ -51,14 +51,14 @@ class ShadowState(StrEnum):
     """Nothing differs, and brokers do not register with it."""
     DIFFERENT = "different"
     UNKNOWN = "unknown"
-    """It can't be compared now."""
+    """The shadow can't be compared now."""
 
 
 class ShadowReport(Struct, frozen=True, kw_only=True):
     """The comparison of a shadow with the other name servers of its cluster."""
 
     shadow: str
-    """Its id."""
+    """Id of the shadow."""
     cluster_label: str
     at: int
     """Wall ms; 0: nothing is known."""
@@ -68,9 +68,9 @@ class ShadowReport(Struct, frozen=True, kw_only=True):
     why_not: str = ""
     """Why it is not compared; empty if it is."""
     begun: int | None = None
-    """Since when it is compared, wall ms; None: no broker was ever registered with both sides."""
+    """Wall ms of the start of the comparison; None: no broker was ever registered with both sides."""
     equal_since: int | None = None
-    """Since when nothing differs, wall ms; None: something does."""
+    """Wall ms from which on nothing differs; None: something does."""
     unknown_ms: int = 0
     """For how long of the time since then the state of the shadow, or of all others, is not known."""
     changes: int = 0
@@ -79,15 +79,15 @@ class ShadowReport(Struct, frozen=True, kw_only=True):
     brokers: int = 0
     """Brokers that are registered with the shadow."""
     topics: int = 0
-    """Its topics."""
+    """Topics of the shadow."""
     not_registered: Sequence[BrokerId] = ()
     """Brokers that others have, and that never registered with the shadow."""
     differences: Sequence[DriftVerdict] = ()
-    """Those of the instant."""
+    """Differences of the instant."""
     unsettled: int = 0
     """Brokers, topics and KV entries that are different, perhaps because a change is on its way."""
     ended: Sequence[EndedDrift] = ()
-    """Those that are over, the newest end first."""
+    """Differences that are over, the newest end first."""
 
     @property
     def equal_ms(self) -> int:
@@ -100,22 +100,15 @@ class ShadowReport(Struct, frozen=True, kw_only=True):
         return self.state is ShadowState.EQUAL
 
 
-def shadow_report(
-    histories: Sequence[History],
-    shadow: str,
-    at: int | None = None,
-    not_with: Iterable[str] = (),
-) -> ShadowReport:
+def shadow_report(histories: Sequence[History], shadow: str, at: int | None = None) -> ShadowReport:
     """Compare a shadow with the other name servers of its cluster.
 
     Args:
         histories: of name servers, about every name; one is that of the shadow.
         shadow: its id.
         at: the instant, wall ms; None is the last one that is known of all whose records end together.
-        not_with: ids of name servers that it is not compared with: other shadows.
     """
-    left_out = {*not_with} - {shadow}
-    groups = compared([each for each in histories if each.namesrv not in left_out], at)
+    groups = compared(histories, at, shadow=shadow)
     (cluster,) = (some for some in groups.clusters if any(each.namesrv == shadow for each in some))
     (mine,) = (each for each in cluster if each.namesrv == shadow)
     others = [each for each in cluster if each is not mine]
@@ -139,8 +132,7 @@ def present_shadows(histories: Sequence[History]) -> list[ShadowReport]:
     Args:
         histories: of name servers, about every name.
     """
-    shadows = [each.namesrv for each in histories if is_shadow(each.namesrv)]
-    return [shadow_report(histories, each, None, shadows) for each in shadows]
+    return [shadow_report(histories, each.namesrv) for each in histories if is_shadow(each.namesrv)]
 
 
 class _OfOne(Struct, frozen=True):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from namekeeper.drift import shadow as shadow_module
+from namekeeper.drift.incidents import present_drift
 from namekeeper.drift.shadow import ShadowReport, ShadowState, shadow_report
 from namekeeper.drift.verdict import DriftKind
 from namekeeper.drift.witness import BrokerId
@@ -245,11 +246,22 @@ def test_a_shadow_alone_is_not_compared():
     assert found.why_not == "there is no other name server of its cluster: no broker registers with both yet"
 
 
-def test_other_shadows_are_not_what_it_is_compared_with():
+def test_a_shadow_is_not_compared_with_another_one():
     stories = with_shadow(1)
-    align_ends(stories)
+    other = Story("east.shadow")
+    other.registers("broker-a", A, ("orders",))
+    assert compared([*stories, other]).compared_with == ["ns-1"]
+
+
+def test_no_drift_and_no_incident_of_drift_is_about_a_shadow():
+    """No client asks it, and brokers begin to register with it one by one."""
+    stories = with_shadow()
+    stories[-1].unregisters(A)
+    align_ends(stories, 5 * MINUTE)
     every = [each.history() for each in stories]
-    assert shadow_report(every, SHADOW, not_with=("ns-1", SHADOW)).state is ShadowState.UNKNOWN
+    assert shadow_report(every, SHADOW).state is ShadowState.DIFFERENT
+    assert (present_drift(every).report.verdicts, present_drift(every).incidents) == ([], [])
+    assert [each.namesrv for each in present_drift(every).report.name_servers] == ["ns-1", "ns-2"]
 
 
 def test_only_name_servers_of_its_cluster_are_compared_with_it():

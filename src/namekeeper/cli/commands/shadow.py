@@ -78,7 +78,7 @@ def shadow(  # noqa: PLR0913 - one for each option
             source = take_source(journals, warehouse, progress, session)
             ids = _shadows(source.namesrvs(), shadow_id)
             histories = histories_of(source, at, back_ms)
-            reports = [shadow_report(histories, each, at, ids) for each in ids]
+            reports = [shadow_report(histories, each, at) for each in ids]
     except NamekeeperError as error:
         raise failure_of(error) from error
     for text in source.notes:
