@@ -1,7 +1,7 @@
 """Times in which name servers saw a subject differently: which subjects changed, and work that topics share."""
 
 from namekeeper.drift.disagreement import KvSubject, Subject, TopicSubject
-from namekeeper.drift.periods import DifferingPeriod, OncePerHistory, changed_subjects, last_end
+from namekeeper.drift.periods import OncePerHistory, changed_subjects
 from namekeeper.drift.witness import Witness
 from tests.unit.answers.story import Story
 from tests.unit.drift.fleet import A, align_ends, changes_queues, fleet
@@ -29,11 +29,3 @@ def test_topics_of_one_broker_name_with_equal_changes_are_looked_at_once():
     found = {name: find(TopicSubject(name, "broker-a")) for name in ("orders", "other", "more")}
     assert found == {"orders": 1, "other": 2, "more": 2}
     assert find(TopicSubject("other", "broker-b")) == 3
-
-
-def test_several_periods_end_with_the_last_one_if_none_goes_on():
-    def over(to: int | None) -> tuple[Subject, DifferingPeriod]:
-        return KvSubject("n", "k"), DifferingPeriod(0, to, {}, is_since_known=True)
-
-    assert last_end([over(5), over(9), over(7)]) == 9
-    assert last_end([over(5), over(None)]) is None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from namekeeper.pipeline.contract import VERSION
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.ingest.segments import Segment
-from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
+from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked, is_count, is_text
 
 __all__ = [
     "BootKey",
@@ -27,6 +27,8 @@ __all__ = [
     "overlapping",
     "touches",
 ]
+
+_DAMAGED = "the ledger is damaged; delete its file, it is rebuilt from the facts"
 
 BootKey = tuple[str, str, int]
 """(namesrv, uuid8, boot)."""
@@ -170,10 +172,11 @@ class Ledger(NamedTuple):
             tried = frozenset(Tried((entry[0], entry[1], entry[2]), *entry[3:]) for entry in members["tried"])
             refused = frozenset((namesrv, uuid8) for namesrv, uuid8 in members["refused"])
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise WarehouseError(
-                "the ledger is damaged; delete its file, it is rebuilt from the facts"
-            ) from error
-        return cls(boots, tried, refused)
+            raise WarehouseError(_DAMAGED) from error
+        ledger = cls(boots, tried, refused)
+        if not _is_usable(ledger):
+            raise WarehouseError(_DAMAGED)
+        return ledger
 
     def _knows(self, segment: Segment) -> bool:
         """Whether a segment is in the warehouse, or excluded."""
@@ -220,6 +223,24 @@ def overlapping(ledger: Ledger, ranges: Iterable[RecordRange]) -> set[str]:
         if before is None or wanted.last_seq > before.last_seq:
             furthest[wanted.key] = wanted
     return found
+
+
+def _is_usable(ledger: Ledger) -> bool:
+    """Whether each value has its type."""
+    return (
+        all(_is_key(key) and _is_loaded(loaded) for key, loaded in ledger.boots.items())
+        and all(_is_key(entry.key) and all(map(is_count, entry[1:])) for entry in ledger.tried)
+        and all(is_text(part) for journal in ledger.refused for part in journal)
+    )
+
+
+def _is_key(key: BootKey) -> bool:
+    return is_text(key[0]) and is_text(key[1]) and is_count(key[2])
+
+
+def _is_loaded(loaded: LoadedBoot) -> bool:
+    ends = (end for ranges in (loaded.ranges, loaded.parts) for each in ranges for end in each)
+    return all(map(is_count, ends)) and is_count(loaded.last_ts)
 
 
 def _ranges(members: Iterable[Sequence[int]]) -> tuple[Range, ...]:

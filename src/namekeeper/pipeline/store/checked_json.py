@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
-__all__ = ["decode_checked", "encode_checked"]
+__all__ = ["decode_checked", "encode_checked", "is_count", "is_text"]
 
 _MEMBER = "crc"
 _LENGTH = len(b',"crc":"01234567"}\n')
@@ -37,6 +37,16 @@ def decode_checked(data: bytes) -> dict[str, Any]:
     if has_checksum and data[-_LENGTH:] != _end(data[:-_LENGTH]):
         raise ValueError("its checksum is not that of its bytes")
     return members
+
+
+def is_count(value: object) -> bool:
+    """Whether a value of JSON is a whole number."""
+    return type(value) is int
+
+
+def is_text(value: object) -> bool:
+    """Whether a value of JSON is a text."""
+    return isinstance(value, str)
 
 
 def _end(start: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
-from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
+from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked, is_count, is_text
 
 __all__ = [
     "LAYOUT",
@@ -185,8 +185,9 @@ def _is_usable(manifest: Manifest) -> bool:
     """Whether each value has its type, and each path stays below the warehouse: others may write there."""
     catalog = manifest.catalog
     return (
-        type(manifest.number) is type(manifest.next_load) is int
-        and isinstance(manifest.report_time_zone, str)
+        is_count(manifest.number)
+        and is_count(manifest.next_load)
+        and is_text(manifest.report_time_zone)
         and _ZONE.fullmatch(manifest.report_time_zone) is not None
         and (manifest.ledger == "" or _is_below(manifest.ledger))
         and all(_is_data_file(part) for parts in manifest.tables.values() for part in parts)
@@ -197,17 +198,18 @@ def _is_usable(manifest: Manifest) -> bool:
 def _is_data_file(part: DataFile) -> bool:
     return (
         _is_below(part.path)
-        and type(part.size) is int
-        and (part.value is None or isinstance(part.value, str))
-        and (part.crc is None or type(part.crc) is int)
+        and is_count(part.size)
+        and (part.value is None or is_text(part.value))
+        and (part.crc is None or is_count(part.crc))
     )
 
 
 def _is_catalog(catalog: Catalog) -> bool:
+    versions: object = catalog.versions
     return (
-        all(isinstance(text, str) for text in (catalog.format, catalog.namespace, catalog.mark))
-        and isinstance(catalog.versions, dict)
-        and all(type(version) is int for version in catalog.versions.values())
+        all(map(is_text, (catalog.format, catalog.namespace, catalog.mark)))
+        and isinstance(versions, dict)
+        and all(map(is_count, versions.values()))
     )
 
 

@@ -19,6 +19,7 @@ from namekeeper.pipeline.ingest.ledger import (
     touches,
 )
 from namekeeper.pipeline.ingest.segments import Segment
+from namekeeper.pipeline.store.checked_json import encode_checked
 
 KEY = ("ns", "0a1b2c3d", 5)
 RANGES = st.lists(
@@ -115,6 +116,25 @@ def test_it_is_written_and_read():
     assert ledger.boots == {KEY: LoadedBoot(((1, 5), (9, 12)), ((20, 30),), 77, waiting=True)}
     assert Ledger.from_json(ledger.to_json()) == ledger
     assert ledger.with_waiting([KEY], []).boots[KEY].waiting is False
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("lives", [7, "u", 1, [], [], 0, False]),
+        ("lives", ["ns", "u", "1", [], [], 0, False]),
+        ("lives", ["ns", "u", 1, [["1", "2"]], [], 0, False]),
+        ("lives", ["ns", "u", 1, [], [[1, None]], 0, False]),
+        ("lives", ["ns", "u", 1, [], [], "0", False]),
+        ("tried", ["ns", "u", 1, 1, 2, "3", 4]),
+        ("tried", ["ns", None, 1, 1, 2, 3, 4]),
+        ("refused", ["ns", 5]),
+    ],
+)
+def test_values_of_other_types_are_damage(name, row):
+    members = {"lives": [], "tried": [], "refused": [], name: [row]}
+    with pytest.raises(WarehouseError, match="rebuilt from the facts"):
+        Ledger.from_json(encode_checked(members))
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"lives":[[1]],"tried":[],"refused":[]}', b"\0"])
