@@ -1,6 +1,6 @@
 """Drift as incidents: those of the present, and those that are over since a while.
 
-Gold's table has the same ones (docs/decisions/0041). Only these have the texts of verdicts.
+Gold's table has the same ones (docs/decisions/0042). Only these have the texts of verdicts.
 """
 
 from collections import defaultdict

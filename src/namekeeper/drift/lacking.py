@@ -1,6 +1,6 @@
 """When a name server lacked what another one had: the parts of incidents of the kind `drift`.
 
-The rule is that of gold's `incident_part` (docs/decisions/0041).
+The rule is that of gold's `incident_part` (docs/decisions/0042).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

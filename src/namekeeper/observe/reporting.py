@@ -86,10 +86,10 @@ class TroubleLines:
 
     def of(self, statuses: Mapping[str, ObserverStatus]) -> list[str]:
         """The lines that were not said yet."""
-        recording = self._lines_about(statuses, "recording", _troubles(statuses))
-        return [*recording, *self._lines_about(statuses, "reading causes", _log_troubles(statuses))]
+        recording = self._new_lines(statuses, "recording", _troubles(statuses))
+        return [*recording, *self._new_lines(statuses, "reading causes", _log_troubles(statuses))]
 
-    def _lines_about(
+    def _new_lines(
         self, statuses: Mapping[str, ObserverStatus], what: str, found: Mapping[str, str]
     ) -> Iterator[str]:
         said = self._said.get(what, {})

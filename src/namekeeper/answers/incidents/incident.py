@@ -75,7 +75,7 @@ class FoundIncident(Struct, kw_only=True):
     planned_topics: int = 0
     """How many further topics are planned, and are not counted in `topics`."""
     broker_ids: list[list[int]] = []
-    """Of brokers that went: for each of `broker_names` their ids, sorted; 0 is the master."""
+    """Ids of the brokers that went, sorted, for each of `broker_names`; 0 is the master."""
     drift: list[DriftFact] = []
     """For kind `drift`: the verdicts on what name servers disagree about, in order of time."""
 

@@ -357,7 +357,7 @@ def test_name_servers_that_disagree_and_that_were_down():
 
 
 def test_a_warehouse_of_an_earlier_version_gets_all_incidents_with_its_next_run():
-    (each,) = histories(5, 1, actions=100)
+    (each,) = histories(5, 1, actions=200)
     early, late = [], []
     for records in each.records.values():
         end = len(records) - len(records) // 10

@@ -9,7 +9,7 @@ from tests.support.pipeline.duck import Duck
 
 
 def test_the_tables_are_what_name_servers_held_and_what_the_replay_says():
-    law = LiveLaw(seed=77, servers=16, happenings=60)
+    law = LiveLaw(seed=77, servers=30, happenings=60)
     duck = Duck()
     make_gold(duck, duck.load(law.records()))
     assert law.assert_states(duck.gold, instants=40) > 300

@@ -26,9 +26,9 @@ class World:
         make_gold(self.duck, self.duck.load(records_of(self.law.histories)), block_records=20)
 
 
-@pytest.fixture(scope="module")
-def world() -> World:
-    return World(24)
+@pytest.fixture(scope="module", params=[24, pytest.param(40, marks=pytest.mark.long)])
+def world(request: pytest.FixtureRequest) -> World:
+    return World(request.param)
 
 
 def test_the_oracle_agrees_with_what_the_name_servers_held(world: World):
@@ -128,7 +128,7 @@ def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
 
 @pytest.mark.parametrize("seed", [5, *(pytest.param(seed, marks=pytest.mark.long) for seed in (6, 7))])
 def test_a_run_writes_only_the_days_that_changed(seed: int):
-    (each,) = histories(seed, 1, actions=120)
+    (each,) = histories(seed, 1, actions=200)
     early, late = cut_late(each, 0.1)
     duck, at_once = Duck(), Duck()
     make_gold(duck, duck.load(early))
@@ -147,7 +147,7 @@ def test_a_run_writes_only_the_days_that_changed(seed: int):
 @pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.long)])
 def test_a_segment_that_comes_late_changes_what_lies_around_it(seed: int):
     """A hole in the middle is filled: the days long before and long after it are not written again."""
-    (each,) = histories(seed, 1, actions=150)
+    (each,) = histories(seed, 1, actions=250)
     early, late = [], []
     for records in each.records.values():
         cut = pieces(records, random.Random(seed))

@@ -1,7 +1,7 @@
 -- Failures, as the rows that broke show them. Those of one kind that began at nearly the same time in a cluster have
 -- the same `island`: they are one incident. Each time that a name server is down is one of its own. `way` and `who`
 -- name what was lost: the session of a broker, the permission of a broker name, or a name server. Of a disagreement,
--- `namesrv` lacks what another name server has (docs/decisions/0041).
+-- `namesrv` lacks what another name server has (docs/decisions/0042).
 -- columns: kind, cluster_label, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer,
 --   broker_name, broker, namesrv, topic, is_forgotten, closed_by, from_window_ms
 -- reads: broker_group_history, broker_session, broker_state_daily, incident_horizon, labelled_period, lost_records,
