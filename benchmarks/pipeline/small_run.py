@@ -34,7 +34,7 @@ class Figures(NamedTuple):
 
 
 def figures_of_process(journal: Path, warehouses: Sequence[Path], memory: str) -> Figures:
-    """The figures of the last run of a new process.
+    """The figures of the last run of a new process; with one warehouse its Java is for a process of one run.
 
     Args:
         journal: The folder of the new segments.
@@ -58,7 +58,8 @@ def main(arguments: Sequence[str]) -> None:
     for number, warehouse in enumerate(options.warehouses):
         if number:
             before = _figures(session())
-        run_once(Request([options.journal], warehouse), session, lambda *_: None)
+        request = Request([options.journal], warehouse, is_only=len(options.warehouses) == 1)
+        run_once(request, session, lambda *_: None)
     after = _figures(session())
     print(json.dumps([end - begin for begin, end in zip(before, after, strict=True)]))
     session().stop()
