@@ -396,7 +396,7 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "gone-is-deleted",
-        "new_incident",
+        "asked_topic_row",
         "r.ended_by = 'gone' AND r.reason IS NULL AS is_deleted",
         "r.ended_by = 'gone' AS is_deleted",
         "a topic whose brokers went was not deleted",

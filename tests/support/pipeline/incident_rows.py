@@ -64,7 +64,7 @@ def held(topic: str, name: str, end: int | None = None, cause: str | None = None
 def incidents_of(**rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The incidents that these rows of tables make, in the order of time."""
     duck = DuckQueries()
-    queries = ("incident_horizon", "incident_part", "topic_outage_cause", "new_incident")
+    queries = ("asked_topic_row", "incident_horizon", "incident_part", "topic_outage_cause", "new_incident")
     views = [view for view in gold_graph() if view.name in queries]
     duck.put("last_record_time", "namesrv string, up_to bigint", [("ns-1", NOW)])
     duck.put("labelled_period", "namesrv string, cluster_label string, from_ts bigint, to_ts bigint", [])

@@ -3,11 +3,10 @@
 -- deleted topics that clients go on asking for.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
 --   name_servers, lookups, languages, is_forgotten, topic_ms, closed_by, from_window_ms, cluster_label
--- reads: broker_group_history, incident_horizon, incident_part, labelled_period, topic_outage_cause, topic_route,
+-- reads: asked_topic_row, incident_horizon, incident_part, labelled_period, topic_outage_cause, topic_route,
 --   unknown_topic_minute
 -- writes: incident
 WITH
--- include: last_cluster,
 -- A row of a topic has the label that its name server had at its end.
 labelled_route AS (
   SELECT coalesce(k.cluster_label, '') AS cluster_label, r.*
@@ -62,22 +61,9 @@ changed_row AS (
     ON r.cluster_label = i.cluster_label AND r.topic = i.topic AND r.broker_name = i.broker_name
     AND r.to_cause = i.cause AND r.valid_to <= i.from_ts AND r.valid_to >= i.from_ts - :together_ms
 ),
-asked_topic AS (
-  SELECT DISTINCT topic FROM unknown_topic_minute WHERE topic IS NOT NULL
-),
-topic_row AS (
-  SELECT
-    r.cluster_label, c.cluster, r.topic, r.namesrv, r.broker_name, r.valid_from,
-    coalesce(r.valid_to, :forever) AS valid_to,
-    r.ended_by = 'gone' AND r.reason IS NULL AS is_deleted, r.to_cause AS cause, r.to_peer AS peer,
-    r.to_window_ms
-  FROM labelled_route r
-  JOIN asked_topic a ON a.topic = r.topic
-  JOIN cluster_of c ON c.broker_name = r.broker_name AND c.cluster_label = r.cluster_label
-),
 -- include: islands,
 --   named: row_island
---   rows: topic_row
+--   rows: asked_topic_row
 --   key: cluster_label, cluster, topic
 --   order: valid_from, valid_to
 --   continues: valid_from <= max(valid_to) OVER (
@@ -133,7 +119,7 @@ missed_topic AS (
 missed_row AS (
   SELECT i.*, r.broker_name, r.namesrv
   FROM missed_island i
-  JOIN topic_row r
+  JOIN asked_topic_row r
     ON r.cluster_label = i.cluster_label AND r.cluster = i.cluster AND r.topic = i.topic AND r.valid_to <= i.from_ts
     AND r.valid_to >= i.from_ts - :together_ms AND r.is_deleted
 ),
@@ -181,7 +167,7 @@ affected AS (
   SELECT DISTINCT
     p.kind, p.cluster_label, p.cluster, p.of_subject, p.island, r.topic, p.from_ts, p.to_ts, p.namesrv, 0
   FROM incident_part p
-  JOIN topic_row r
+  JOIN asked_topic_row r
     ON r.cluster_label = p.cluster_label AND r.broker_name = p.broker_name AND r.valid_from < p.to_ts
     AND r.valid_to > p.from_ts
   WHERE p.kind = 'drift' AND p.topic IS NULL
