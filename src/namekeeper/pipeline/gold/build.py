@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from namekeeper.pipeline.gold.chains import OLD
 from namekeeper.pipeline.gold.concurrency import run_concurrently, run_in_background
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.plan import FOREVER, NewRecords, RecomputeRange
@@ -78,10 +79,12 @@ class _SparkEngine(SparkViews, Engine):
         """Name every fact table. Tables of changes are read within the ranges only."""
         wanted = _condition(ranges)
         for table in FACTS.values():
-            rows = self._transaction.table(self.spark, table)
-            if wanted is not None and table.name not in _WHOLE:
-                rows = rows.where(wanted)
-            self.view(table.name, rows)
+            of_ranges = None if table.name in _WHOLE else wanted
+            self.view_later(table.name, partial(self._facts, table, of_ranges))
+
+    def _facts(self, table: Table, wanted: Column | None) -> DataFrame:
+        rows = self._transaction.table(self.spark, table)
+        return rows if wanted is None else rows.where(wanted)
 
     def show_added(self, name: str, table: Table) -> None:
         """Name the rows that this run has added to a fact table."""
@@ -93,6 +96,7 @@ class _SparkEngine(SparkViews, Engine):
         """Replace the rows of a table, or those of some of its partitions."""
         self._progress(f"making {table.name}", 0, 1)
         self._transaction.replace(table, self.frame(name), by=by, values=values)
+        self.forget_unread(f"{OLD}{table.name}")
 
     def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do steps in several threads."""

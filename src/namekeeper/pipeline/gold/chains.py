@@ -10,9 +10,9 @@ from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
 from namekeeper.pipeline.schema import FACTS
 
-__all__ = ["STARTS_A_RUN", "make_chain", "runs_start_at"]
+__all__ = ["OLD", "STARTS_A_RUN", "make_chain", "runs_start_at"]
 
-_OLD = "old_"
+OLD = "old_"
 """Prefix of a table as earlier runs left it."""
 _ADDED = "added_"
 """Prefix of a fact table with the rows of this run only."""
@@ -53,8 +53,8 @@ def make_chain(
         days: Partitions of daily tables that are written.
     """
     for name in sorted({name for view in chain for name in view.reads}):
-        if name.startswith(_OLD):
-            engine.show(name, GOLD[name.removeprefix(_OLD)])
+        if name.startswith(OLD):
+            engine.show(name, GOLD[name.removeprefix(OLD)])
         elif name.startswith(_ADDED):
             engine.show_added(name, FACTS[name.removeprefix(_ADDED)])
     affected: dict[str, list[str]] = {}

@@ -1,14 +1,17 @@
 """Named queries on Spark over the tables of a warehouse; a name is a temporary view of the session."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from namekeeper.pipeline.gold.sql_file import names_read
 from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.session_settings import suited_to_views
 from namekeeper.pipeline.store.kept_rows import in_this_process
@@ -28,13 +31,22 @@ RETURN date_format(from_utc_timestamp(timestamp_millis(ms), zone), 'yyyy-MM-dd')
 
 
 class SparkViews(Views):
-    """Queries as temporary views of a session; the rows of some are computed at once and kept."""
+    """Queries by name; the rows of some are computed at once and kept.
+
+    A name becomes a temporary view of the session when the first query reads it: for Spark each view is an
+    execution, and many names are only written or collected.
+    """
 
     def __init__(self, spark: SparkSession, tables: TableReader) -> None:
         self.zone = tables.report_time_zone
         self.spark = spark
         self.tables = tables
         self._views: dict[str, DataFrame] = {}
+        self._later: dict[str, Callable[[], DataFrame]] = {}
+        self._in_session: set[str] = set()
+        """Names whose view has their present rows."""
+        self._to_drop: set[str] = set()
+        self._naming = Lock()
         self._leaving = ExitStack()
         spark.sql(DAY_OF)
 
@@ -51,6 +63,7 @@ class SparkViews(Views):
     def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
         """Give a query a name."""
         used = {key: args[key] for key in _PARAMETER.findall(_COMMENT.sub("", sql))}
+        self._show_in_session(names_read(sql))
         rows = self.spark.sql(sql, args=used)
         self.view(name, self.kept(rows) if keep else rows)
 
@@ -65,26 +78,56 @@ class SparkViews(Views):
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a small table."""
-        return [row.asDict(recursive=True) for row in self._views[name].collect()]
+        return [row.asDict(recursive=True) for row in self.frame(name).collect()]
 
     def show(self, name: str, table: Table) -> None:
         """Make the present rows of a table readable by its name."""
-        self.view(name, self.tables.table(self.spark, table))
+        self.view_later(name, partial(self.tables.table, self.spark, table))
 
     def view(self, name: str, rows: DataFrame) -> None:
         """Give rows a name."""
-        rows.createOrReplaceTempView(name)
-        self._views[name] = rows
+        with self._naming:
+            self._views[name] = rows
+            self._later.pop(name, None)
+            self._in_session.discard(name)
+
+    def view_later(self, name: str, rows: Callable[[], DataFrame]) -> None:
+        """Give a name to rows whose DataFrame is only made if a query reads them."""
+        with self._naming:
+            self._later[name] = rows
+            self._in_session.discard(name)
+
+    def forget_unread(self, name: str) -> None:
+        """Take a name away if no query has read it: its table has other rows now."""
+        with self._naming:
+            self._later.pop(name, None)
 
     def frame(self, name: str) -> DataFrame:
         """The rows that have a name."""
-        return self._views[name]
+        with self._naming:
+            return self._made(name)
 
     def close(self) -> None:
         """Drop the temporary views."""
-        for name in self._views:
+        for name in self._to_drop:
             self.spark.catalog.dropTempView(name)
+        self._to_drop.clear()
+        self._in_session.clear()
         self._views.clear()
+        self._later.clear()
+
+    def _made(self, name: str) -> DataFrame:
+        if make := self._later.pop(name, None):
+            self._views[name] = make()
+        return self._views[name]
+
+    def _show_in_session(self, names: Iterable[str]) -> None:
+        with self._naming:
+            for name in sorted(names):
+                if name not in self._in_session and (name in self._views or name in self._later):
+                    self._made(name).createOrReplaceTempView(name)
+                    self._in_session.add(name)
+                    self._to_drop.add(name)
 
 
 def _arrow_table(ddl: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
