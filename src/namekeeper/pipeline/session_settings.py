@@ -27,6 +27,9 @@ RUNTIME: Mapping[str, str] = {
     "spark.sql.sources.fileCompressionFactor": "50",
     # A record of a checkpoint has some hundred rows, and a batch of records has all of them in memory.
     "spark.sql.parquet.columnarReaderBatchSize": "1024",
+    # The first lower() would make tables of all letters of Unicode, which takes longer than to parse a day.
+    # The pipeline only changes the case of hexadecimal digits.
+    "spark.sql.icu.caseMappings.enabled": "false",
 }
 """Settings of every session, also of one that others have made."""
 
@@ -35,6 +38,10 @@ _LITTLE_DATA: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # A task for each scan instead of one for each core, and no shuffle to bring their rows together.
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    # Spark describes the plan of each execution, also if nothing shows it.
+    "spark.sql.ui.explainMode": "simple",
 }
 """With some thousand records most of the time is spent compiling queries; with these settings they are
 interpreted."""
@@ -62,7 +69,7 @@ def suited_to_views(session: "SparkSession") -> AbstractContextManager[None]:
 
 @contextmanager
 def _changed(session: "SparkSession", settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: session.conf.get(name) or "" for name in settings}
+    before = {name: session.conf.get(name) for name in settings}
     try:
         _set(session, settings)
         yield
@@ -73,6 +80,9 @@ def _changed(session: "SparkSession", settings: Mapping[str, str]) -> Iterator[N
     _set(session, before)
 
 
-def _set(session: "SparkSession", settings: Mapping[str, str]) -> None:
+def _set(session: "SparkSession", settings: Mapping[str, str | None]) -> None:
     for name, value in settings.items():
-        session.conf.set(name, value)
+        if value is None:
+            session.conf.unset(name)
+        else:
+            session.conf.set(name, value)

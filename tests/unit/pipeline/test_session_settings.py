@@ -7,6 +7,7 @@ from py4j.protocol import Py4JNetworkError
 
 from namekeeper.pipeline.session_settings import prepare, suited_to_little_data, suited_to_views
 
+WITHOUT_DEFAULT = "spark.sql.leafNodeDefaultParallelism"
 DEATHS = (ConnectionRefusedError("gone"), Py4JNetworkError("gone"))
 
 
@@ -16,8 +17,11 @@ class Conf:
     def __init__(self) -> None:
         self.values = {"spark.sql.shuffle.partitions": "200", "spark.sql.codegen.wholeStage": "true"}
 
-    def get(self, name: str) -> str:
-        return self.values.get(name, "its default")
+    def get(self, name: str) -> str | None:
+        return self.values.get(name, None if name == WITHOUT_DEFAULT else "its default")
+
+    def unset(self, name: str) -> None:
+        del self.values[name]
 
     def set(self, name: str, value: str) -> None:
         self.values[name] = value
@@ -35,12 +39,14 @@ def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_fail
         with suited_to_little_data(session):
             assert session.conf.values["spark.sql.shuffle.partitions"] == "1"
             assert session.conf.values["spark.sql.codegen.wholeStage"] == "false"
+            assert session.conf.values[WITHOUT_DEFAULT] == "1"
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     assert session.conf.values["spark.sql.shuffle.partitions"] == "200"
     assert session.conf.values["spark.sql.codegen.wholeStage"] == "true"
+    assert WITHOUT_DEFAULT not in session.conf.values
     assert set(session.conf.values.values()) <= {"200", "true", "its default"}
 
 
