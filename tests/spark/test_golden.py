@@ -43,7 +43,12 @@ def test_spark_reads_the_stored_rows(spark: SparkSession) -> None:
     assert texts(spark, WAREHOUSE) == stored()
 
 
-def test_one_load_makes_the_stored_rows(spark: SparkSession, tmp_path: Path, shipped: Path) -> None:
+@pytest.mark.parametrize("little", [True, False], ids=["little", "much"])
+def test_one_load_makes_the_stored_rows(
+    spark: SparkSession, tmp_path: Path, shipped: Path, monkeypatch: pytest.MonkeyPatch, *, little: bool
+) -> None:
+    """A run with much to do leaves its rows with Spark."""
+    monkeypatch.setattr("namekeeper.pipeline.run.is_little", lambda *_: little)
     run(spark, tmp_path / "made", shipped)
     assert texts(spark, tmp_path / "made") == stored()
 

@@ -170,7 +170,7 @@ class _Run:
         from namekeeper.pipeline.session_settings import suited_to_little_data
 
         # The ledger says what is new for this version: on a later one its rows would be there twice.
-        transaction = self._store.begin(self._version.manifest)
+        transaction = self._store.begin(self._version.manifest, little=little)
         batch = IngestBatch(spark, transaction, self._warehouse, self._journals, self._progress)
         suited = suited_to_little_data(spark) if little else nullcontext()
         with failures_of_spark(), suited:

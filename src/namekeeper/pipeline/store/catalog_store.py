@@ -88,8 +88,20 @@ class CatalogReader:
 class CatalogTransaction(CatalogReader):
     """One run's changes."""
 
-    def __init__(self, folder: Folder, manifest: Manifest, catalog: Catalog, load_id: int) -> None:
+    def __init__(
+        self, folder: Folder, manifest: Manifest, catalog: Catalog, load_id: int, *, little: bool = False
+    ) -> None:
+        """Begin.
+
+        Args:
+            folder: That of the warehouse.
+            manifest: The version to change.
+            catalog: Where the tables are.
+            load_id: Number of the run.
+            little: Whether the run has little to do; then few rows are kept by this process.
+        """
         super().__init__(catalog, manifest.report_time_zone)
+        self._is_little = little
         self._folder = folder
         self._manifest = manifest
         self.load_id = load_id
@@ -121,7 +133,7 @@ class CatalogTransaction(CatalogReader):
 
     def keep(self, rows: "DataFrame") -> "DataFrame":
         """Rows that are computed once, now."""
-        return keep_rows(self._folder, self.load_id, rows)
+        return keep_rows(self._folder, self.load_id, rows, little=self._is_little)
 
     def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
         """Create the tables that have no rows yet: other engines find all of them from the first run on."""
@@ -245,10 +257,11 @@ class CatalogStore(WarehouseFolder):
         manifest = self._newest()
         return CatalogReader(_catalog_of(manifest), manifest.report_time_zone)
 
-    def begin(self, manifest: Manifest | None = None) -> CatalogTransaction:
+    def begin(self, manifest: Manifest | None = None, *, little: bool = False) -> CatalogTransaction:
         """Begin a run on a version; without one, on the newest."""
         manifest = manifest or self._newest()
-        return CatalogTransaction(self._folder, manifest, _catalog_of(manifest), self._take_load(manifest))
+        load_id = self._take_load(manifest)
+        return CatalogTransaction(self._folder, manifest, _catalog_of(manifest), load_id, little=little)
 
     def clean_up(self) -> None:
         """Delete files that no kept manifest names; old versions of tables are the catalog's."""

@@ -5,6 +5,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
+from namekeeper.pipeline.store.few_rows import as_values
 from namekeeper.pipeline.store.warehouse_folder import SCRATCH
 
 if TYPE_CHECKING:
@@ -16,14 +17,17 @@ _ONE_PROCESS = re.compile(r"local(\[.*\])?")
 """Masters whose executor is the driver; `local-cluster` has executors of its own."""
 
 
-def keep_rows(folder: Folder, load_id: int, rows: "DataFrame") -> "DataFrame":
+def keep_rows(folder: Folder, load_id: int, rows: "DataFrame", *, little: bool = False) -> "DataFrame":
     """Compute rows, and keep them: in this process if it is the only one, otherwise as Parquet.
 
     Args:
         folder: That of the warehouse; executors see it.
         load_id: The load, whose temporary files are deleted after the run.
         rows: The rows to compute.
+        little: Whether they are few, as in a run with little to do: then they become values of a plan.
     """
+    if little and (values := as_values(rows)) is not None:
+        return values
     spark = rows.sparkSession
     if _is_one_process(spark):
         return in_this_process(rows)

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.store.few_rows import few_rows, parquet_file, parted
 from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest, newest_manifest
 from namekeeper.pipeline.store.sums import sum_of
@@ -24,6 +25,7 @@ from namekeeper.pipeline.store.warehouse_folder import Version, WarehouseFolder,
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["MOST_ROWS", "ParquetReader", "ParquetStore", "ParquetTransaction", "empty"]
@@ -77,10 +79,19 @@ class ParquetReader:
 class ParquetTransaction(ParquetReader):
     """One run's changes."""
 
-    def __init__(self, folder: Folder, manifest: Manifest, load_id: int) -> None:
+    def __init__(self, folder: Folder, manifest: Manifest, load_id: int, *, little: bool = False) -> None:
+        """Begin.
+
+        Args:
+            folder: That of the warehouse.
+            manifest: The version to change.
+            load_id: Number of the run.
+            little: Whether the run has little to do; then few rows are kept and written by this process.
+        """
         super().__init__(folder, manifest)
         self._manifest = manifest
         self.load_id = load_id
+        self._is_little = little
 
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; small files of it are merged when there are many."""
@@ -110,7 +121,8 @@ class ParquetTransaction(ParquetReader):
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
         """Replace rows of a table."""
-        written = self._written(table, rows, by)
+        few = few_rows(rows.select(*names_in(table))) if self._is_little else None
+        written = self._written(table, rows, by) if few is None else self._written_here(table, few, by)
         kept: list[DataFile] = []
         if values is not None:
             kept = [part for part in self._parts.get(table.name, ()) if part.value not in values]
@@ -120,7 +132,7 @@ class ParquetTransaction(ParquetReader):
 
     def keep(self, rows: "DataFrame") -> "DataFrame":
         """Rows that are computed once, now."""
-        return keep_rows(self.folder, self.load_id, rows)
+        return keep_rows(self.folder, self.load_id, rows, little=self._is_little)
 
     def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
         """None: a table without rows has no files."""
@@ -162,6 +174,17 @@ class ParquetTransaction(ParquetReader):
     def _new_path(self, name: str) -> str:
         return f"{_TABLES}/{name}/{self.load_id}-{uuid.uuid4().hex[:8]}"
 
+    def _written_here(self, table: Table, rows: "pa.Table", by: str | None) -> list[DataFile]:
+        path = self._new_path(table.name)
+        parts = {"": rows}
+        if by is not None:
+            parts = {f"{_PARTITION}={value}/": some for value, some in parted(rows, by, table.key)}
+        written = []
+        for below, some in parts.items():
+            name = f"{path}/{below}part-0.zstd.parquet"
+            written.append(_part(File(name, self.folder.put_stream(name, parquet_file(some)))))
+        return written
+
     def _written(self, table: Table, rows: "DataFrame", by: str | None = None) -> list[DataFile]:
         from pyspark.sql import functions as fn
 
@@ -199,10 +222,10 @@ class ParquetStore(WarehouseFolder):
         """The tables as they are now."""
         return ParquetReader(self._folder, self._newest())
 
-    def begin(self, manifest: Manifest | None = None) -> ParquetTransaction:
+    def begin(self, manifest: Manifest | None = None, *, little: bool = False) -> ParquetTransaction:
         """Begin a run on a version; without one, on the newest."""
         manifest = manifest or self._newest()
-        return ParquetTransaction(self._folder, manifest, self._take_load(manifest))
+        return ParquetTransaction(self._folder, manifest, self._take_load(manifest), little=little)
 
     def clean_up(self) -> None:
         """Delete files that no kept manifest names, of loads that have ended."""

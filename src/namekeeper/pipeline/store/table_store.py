@@ -120,12 +120,13 @@ class TableStore(Protocol):
     def version(self) -> Version:
         """The last commit: its manifest and its ledger, which belong together."""
 
-    def begin(self, manifest: Manifest | None = None) -> Transaction:
+    def begin(self, manifest: Manifest | None = None, *, little: bool = False) -> Transaction:
         """Begin a run on a version; the caller holds the lock of the warehouse.
 
         Args:
             manifest: That of the version; None: the newest. If another one follows it meanwhile, the commit
                 fails.
+            little: Whether the run has little to do; then few rows are kept and written by this process.
         """
 
     def clean_up(self) -> None:

@@ -1,0 +1,53 @@
+"""Brings the rows of a small run into this process.
+
+Spark plans the same jobs for ten rows as for ten million. Values in a plan need no job to be read, and Spark
+leaves out queries over none of them. A file of few rows is written here without a job.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+__all__ = ["MOST_VALUES", "as_values", "few_rows", "parquet_file", "parted"]
+
+MOST_VALUES = 5_000
+"""Spark compares the values of a plan each time that it changes the plan."""
+
+
+def few_rows(rows: "DataFrame") -> "pa.Table | None":
+    """All rows of a query, or None if there are more than `MOST_VALUES`."""
+    table = rows.limit(MOST_VALUES + 1).toArrow()
+    return None if table.num_rows > MOST_VALUES else table
+
+
+def as_values(rows: "DataFrame") -> "DataFrame | None":
+    """The rows of a query as values in a plan, or None if there are too many."""
+    table = few_rows(rows)
+    return None if table is None else rows.sparkSession.createDataFrame(table, rows.schema)
+
+
+def parted(table: "pa.Table", by: str, key: Sequence[str]) -> "Iterator[tuple[str, pa.Table]]":
+    """Rows by the values of a column, sorted by the plain columns of a key; a value is escaped for a path."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Arrow does not compare lists.
+    plain = [name for name in key if not pa.types.is_nested(table.schema.field(name).type)]
+    table = table.sort_by([(name, "ascending") for name in (by, *plain)])
+    for value in sorted(pc.unique(table[by]).to_pylist()):
+        yield quote(str(value), safe=""), table.filter(pc.equal(table[by], value))
+
+
+def parquet_file(table: "pa.Table") -> io.BytesIO:
+    """A Parquet file with the same schema as one that Spark writes."""
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    parquet.write_table(table, file, compression="zstd", store_schema=False)
+    file.seek(0)
+    return file
