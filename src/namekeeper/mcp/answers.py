@@ -198,7 +198,7 @@ def answer_status(sources: Sources, _question: StatusQuestion) -> ToolResult:
 
 
 def answer_incidents(sources: Sources, question: IncidentsQuestion) -> ToolResult:
-    """What is wrong now, and what was wrong lately."""
+    """The incidents that are open, and those of lately."""
     report, about = _report(sources, sources.instant(question.since))
     answer = IncidentsAnswer(
         known=about.known,
@@ -280,7 +280,7 @@ def answer_route_at(sources: Sources, question: RouteAtQuestion) -> ToolResult:
 
 
 def answer_drift(sources: Sources, question: DriftQuestion) -> ToolResult:
-    """What name servers disagree about."""
+    """The disagreements of name servers."""
     at = sources.instant_or_none(question.at)
     source = sources.answers()
     histories = histories_of(source, at, DAY_MS)
@@ -295,7 +295,7 @@ def answer_drift(sources: Sources, question: DriftQuestion) -> ToolResult:
 
 
 def answer_what_if(sources: Sources, question: WhatIfQuestion) -> ToolResult:
-    """What would be left without some brokers."""
+    """The routes that would be left without some brokers."""
     if not question.without and not question.without_zones:
         raise ConfigError("nothing is taken away: name brokers in `without`, or zones in `without_zones`")
     at = sources.instant_or_none(question.at)
