@@ -48,6 +48,7 @@ COMMANDS: Commands = {
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "sql": ("commands.sql:sql", "Ask a warehouse your own question, without Spark."),
     "incidents": ("commands.incidents:incidents_command", "What is wrong now, and what was lately."),
+    "status": ("commands.incidents:status_command", "The state of each name server; open incidents."),
     "expect": ("group:expect", "Compare what is there with what must be there."),
     "maintenance": ("group:maintenance", "Windows in which deviations and incidents are planned."),
     "messages": ("group:messages", "Send messages when incidents open and close."),

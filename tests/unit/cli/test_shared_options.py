@@ -136,7 +136,7 @@ def test_every_command_about_name_servers_takes_the_label_of_a_cluster():
     }
     assert labelled == {
         ("audit",), ("drift",), ("expect", "check"), ("expect", "learn"), ("history",), ("incidents",), ("past",),
-        ("route-at",), ("shadow",), ("undo",), ("why",),
+        ("route-at",), ("shadow",), ("status",), ("undo",), ("why",),
         ("console",), ("mcp",), ("messages", "run"), ("observe",), ("report",),
     }  # fmt: skip
 

@@ -1,5 +1,6 @@
-"""`namekeeper incidents`: what is wrong now, and what was wrong lately, out of journals."""
+"""`namekeeper incidents` and `status`: what is wrong now, and what was wrong lately, out of journals."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,15 +35,21 @@ from namekeeper.journal.reading.coverage import Knowledge
 if TYPE_CHECKING:
     from namekeeper.expected.incidents import ExpectedFile
 
-__all__ = ["EXIT_OPEN", "LINES_SHOWN", "incidents_command"]
+__all__ = ["EXIT_OPEN", "LINES_SHOWN", "incidents_command", "status_command"]
 
 EXIT_OPEN = 1
 """Exit status: something is wrong now."""
 LINES_SHOWN = 40
 """By default so many incidents are shown of those that are open, and of those that are over."""
 
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+_expect_option = click.option(
+    "--expect", "expected_file", metavar="FILE",
+    help="File of the expected state: deviations from it are incidents, too, and maintenance is marked.",
+)  # fmt: skip
 
-@click.command("incidents", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.command("incidents", cls=SectionedCommand, context_settings=_SETTINGS)
 @click.option(
     "--since", "since_text", default="1 day ago", show_default=True, metavar="TIME",
     help=f"Also show incidents that were over after this time. {AT_HELP}",
@@ -51,10 +58,7 @@ LINES_SHOWN = 40
     "--limit", type=click.IntRange(1, 100_000), default=LINES_SHOWN, show_default=True,
     help="Most incidents that are shown of those that are open, and of those that are over.",
 )  # fmt: skip
-@click.option(
-    "--expect", "expected_file", metavar="FILE",
-    help="File of the expected state: deviations from it are incidents, too, and maintenance is marked.",
-)  # fmt: skip
+@_expect_option
 @journal_source_options
 @click.pass_context
 def incidents_command(  # noqa: PLR0913 - one for each option
@@ -72,6 +76,46 @@ def incidents_command(  # noqa: PLR0913 - one for each option
     """
     zone = take_zone(zone_name)
     since = take_instant(since_text, zone, "--since")
+    report = _report(journals, since, expected_file)
+    if as_json:
+        echo(render_json(report.value(limit)))
+    else:
+        for line in _lines(report, zone, since_text, limit):
+            echo(line)
+    context.exit(_exit_code(report))
+
+
+@click.command("status", cls=SectionedCommand, context_settings=_SETTINGS)
+@_expect_option
+@journal_source_options
+@click.pass_context
+def status_command(
+    context: click.Context, /, *, expected_file: str | None, journals: tuple[str, ...],
+    zone_name: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show the state of each name server, and how many incidents are open.
+
+    `incidents` shows them.
+
+    Ends with 0 if nothing unplanned is wrong now, 1 if something is; 2 if a journal can't be used; 3 if
+    nothing is known.
+    """
+    zone = take_zone(zone_name)
+    report = _report(journals, take_instant("1 day ago", zone, "--since"), expected_file)
+    kinds = dict(Counter(each.kind for each in report.open))
+    if as_json:
+        echo(render_json({"namesrvs": [*map(namesrv_value, report.name_servers)], "open_incidents": kinds}))
+    else:
+        for each in report.name_servers:
+            echo(_namesrv_line(each, zone))
+        counts = ", ".join(f"{kind} {count:,}" for kind, count in kinds.items())
+        open_ = shown_count(len(report.open), "incident")
+        echo(f"{open_} open: {counts}" if kinds else "nothing is wrong now, as far as is known")
+    context.exit(_exit_code(report))
+
+
+def _report(journals: tuple[str, ...], since: int, expected_file: str | None) -> IncidentReport:
+    """Read the journals; print notes about them."""
     try:
         expected = None if expected_file is None else _read_expected(expected_file)
         with shown_reading() as progress:
@@ -84,15 +128,13 @@ def incidents_command(  # noqa: PLR0913 - one for each option
     except NamekeeperError as error:
         raise failure_of(error) from error
     planned = [] if expected is None else [expected.applied]
-    report = find_incidents(every, since, drift_amend(every, since), *planned)
-    if as_json:
-        echo(render_json(report.value(limit)))
-    else:
-        for line in _lines(report, zone, since_text, limit):
-            echo(line)
+    return find_incidents(every, since, drift_amend(every, since), *planned)
+
+
+def _exit_code(report: IncidentReport) -> int:
     if not report.has_records:
-        context.exit(EXIT_NOT_KNOWN)
-    context.exit(EXIT_OPEN if any(not each.planned for each in report.open) else 0)
+        return EXIT_NOT_KNOWN
+    return EXIT_OPEN if any(not each.planned for each in report.open) else 0
 
 
 def _read_expected(file: str) -> "ExpectedFile":

@@ -64,6 +64,29 @@ def test_topics_that_were_lost_for_two_causes_are_two_lines(tmp_path: Path):
     ]  # fmt: skip
 
 
+def test_the_status_counts_what_is_wrong_by_its_kind(tmp_path: Path):
+    asked(tmp_path, two_causes)
+    command = ["status", "--zone", "UTC", "--journal", str(tmp_path)]
+    result = CliRunner().invoke(namekeeper, command)
+    assert (result.exit_code, result.output.splitlines()) == (1, [
+        ("ns-1_9876: its journal is not written any more, 1 broker, 0 writable topics"
+        "  (knows up to 2026-03-01 23:59:00.000 UTC)"),
+        "2 incidents open: broker_away 1, permission_wiped 1",
+    ])  # fmt: skip
+    found = json.loads(CliRunner().invoke(namekeeper, [*command, "--json"]).output)
+    assert [each["namesrv"] for each in found["namesrvs"]] == ["ns-1_9876"]
+    assert found["open_incidents"] == {"broker_away": 1, "permission_wiped": 1}
+
+
+def test_the_status_is_good_if_nothing_is_wrong(tmp_path: Path):
+    asked(tmp_path, lambda day: day.register(SECOND, broker("broker-a", 1, "orders")))
+    result = CliRunner().invoke(namekeeper, ["status", "--journal", str(tmp_path)])
+    assert (result.exit_code, result.output.splitlines()[-1]) == (
+        0,
+        "nothing is wrong now, as far as is known",
+    )
+
+
 def test_json_has_every_fact(tmp_path: Path):
     result = asked(tmp_path, two_causes, "--json")
     assert result.exit_code == 1
