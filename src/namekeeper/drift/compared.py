@@ -8,11 +8,11 @@ from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.source import PastAnswers
 from namekeeper.common.expected import TOGETHER_END_MS
 from namekeeper.common.namesrv_clusters import namesrv_clusters
+from namekeeper.common.shadow_names import is_shadow
 from namekeeper.drift.witness import MEMORY_MS, Witness
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.observe.config import is_shadow
 
 __all__ = [
     "Compared",

@@ -55,7 +55,7 @@ class LackingPeriod(Struct, frozen=True):
     """Whether it had not ended at the last instant that is known of all name servers."""
 
 
-class _DifferingPeriod(Struct, frozen=True):
+class _SplitPeriod(Struct, frozen=True):
     """A time in which name servers saw something differently, and each of them the same."""
 
     since: int
@@ -91,7 +91,7 @@ class LackingFinder:
 
     def of_subject(self, subject: Subject) -> Iterator[LackingPeriod]:
         """When each name server lacked a subject for so long that it is an incident."""
-        chains: dict[tuple[str, DriftCause], list[_DifferingPeriod]] = {}
+        chains: dict[tuple[str, DriftCause], list[_SplitPeriod]] = {}
         for period in self._periods(subject):
             for key in _lacking(subject, period.views).items():
                 chain = chains.setdefault(key, [])
@@ -103,7 +103,7 @@ class LackingFinder:
             yield from self._counted(subject, *key, chain)
 
     def _counted(
-        self, subject: Subject, namesrv: str, cause: DriftCause, chain: Sequence[_DifferingPeriod]
+        self, subject: Subject, namesrv: str, cause: DriftCause, chain: Sequence[_SplitPeriod]
     ) -> Iterator[LackingPeriod]:
         """The time of periods that follow each other, if it counts."""
         first, last = chain[0], chain[-1]
@@ -130,10 +130,10 @@ class LackingFinder:
             for _, period in history.value_periods([one.subject.key], _row_of)
         )
 
-    def _found(self, subject: Subject) -> Sequence[_DifferingPeriod]:
+    def _found(self, subject: Subject) -> Sequence[_SplitPeriod]:
         """When a subject was seen differently, the last ones that are no propagation."""
         times = {time for each in self._witnesses for time in subject.times(each) if time <= self._horizon}
-        found: list[_DifferingPeriod] = []
+        found: list[_SplitPeriod] = []
         since = 0
         before: Mapping[str, Seen] = {}
         for time in sorted(times)[-TIMES_LIMIT:]:
@@ -143,7 +143,7 @@ class LackingFinder:
             if differ(before):
                 windows = self._window(subject, since), self._window(subject, time)
                 ends = {each.open_end for each in self._witnesses if each.namesrv in before}
-                found.append(_DifferingPeriod(since, time, *windows, before, at_end=time in ends))
+                found.append(_SplitPeriod(since, time, *windows, before, at_end=time in ends))
             since, before = time, views
         return [each for each in found if each.certain_ms >= SHORTEST_DRIFT_MS]
 

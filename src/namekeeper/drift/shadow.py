@@ -12,6 +12,7 @@ from functools import partial
 from msgspec import Struct
 
 from namekeeper.common.expected import TOGETHER_MS
+from namekeeper.common.shadow_names import is_shadow
 from namekeeper.drift.compared import compared, why_not_text
 from namekeeper.drift.disagreement import BrokerSubject, KvSubject, Seen, Subject, differing_topics
 from namekeeper.drift.periods import (
@@ -29,7 +30,6 @@ from namekeeper.drift.verdict import DriftVerdict
 from namekeeper.drift.witness import BrokerId, RegisteredPeriod, Witness
 from namekeeper.history.history import History
 from namekeeper.history.rows import KvKey, TopicKey
-from namekeeper.observe.config import is_shadow
 
 __all__ = ["SETTLE_MS", "ShadowReport", "ShadowState", "present_shadows", "shadow_report"]
 

@@ -27,10 +27,8 @@ __all__ = [
     "ShadowSettings",
     "Target",
     "check_targets",
-    "is_shadow",
     "journal_settings",
     "parse_observing",
-    "shadow_id",
     "writer_settings",
 ]
 
@@ -39,7 +37,6 @@ LONGEST_BUDGET = 100.0
 SHORTEST_MS = 100
 """Least period of a request: the answers of a name server change less often."""
 
-_SHADOW = "shadow"
 _HIGHEST_PORT = 65_535
 _SIZE = re.compile(r"([0-9]{1,18}) ?([KMG]i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -198,16 +195,6 @@ def check_targets(observing: Observing, source: str) -> None:
                 )
     if not observing.clusters and not observing.with_journals:
         raise ConfigError(f"{source}: it names no cluster: [clusters.east]")
-
-
-def shadow_id(label: str) -> str:
-    """Id of the shadow of a cluster. No observed name server has such an id: theirs end with a port."""
-    return f"{label}.{_SHADOW}" if label else _SHADOW
-
-
-def is_shadow(id_: str) -> bool:
-    """Whether an id is that of a shadow."""
-    return id_ == _SHADOW or id_.endswith(f".{_SHADOW}")
 
 
 def journal_settings(target: Target, restart: str, cluster_label: str = "") -> JournalSettings:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from namekeeper.common.shadow_names import shadow_id
 from namekeeper.journal.settings import DAY_MS
-from namekeeper.observe.config import ObservedCluster, Observing, ShadowSettings, shadow_id
+from namekeeper.observe.config import ObservedCluster, Observing, ShadowSettings
 
 __all__ = ["ShadowServer", "serve_words"]
 

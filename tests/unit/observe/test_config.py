@@ -10,10 +10,8 @@ from namekeeper.observe.config import (
     ShadowSettings,
     Target,
     check_targets,
-    is_shadow,
     journal_settings,
     parse_observing,
-    shadow_id,
     writer_settings,
 )
 from namekeeper.observe.schedule import Rates
@@ -81,14 +79,6 @@ def test_each_cluster_may_have_a_shadow():
     assert found[0].shadow == ShadowSettings(9877, "/etc/namesrv.properties")
     assert parsed(SMALL + "shadow_port = 0").clusters[0].shadow == ShadowSettings(0)
     assert parsed(SMALL).clusters[0].shadow is None
-
-
-def test_no_observed_name_server_has_the_id_of_a_shadow():
-    assert [shadow_id(""), shadow_id("east")] == ["shadow", "east.shadow"]
-    for label in ("", "east", "shadow"):
-        assert is_shadow(shadow_id(label))
-        target = Target.of(ObservedCluster(label, ()), Address("shadow", 9876))
-        assert not is_shadow(target.id)
 
 
 def test_a_small_file_has_the_defaults():

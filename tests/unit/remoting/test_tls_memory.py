@@ -7,8 +7,8 @@ from tests.unit.remoting.test_unserved import Holding
 class Filled:
     """A memory with connections, each named after its host: `a1` is of the host `a`."""
 
-    def __init__(self, limit: int, of_host: int = 0) -> None:
-        self.memory = TlsMemory(limit, of_host)
+    def __init__(self, limit: int) -> None:
+        self.memory = TlsMemory(limit)
         self.held: dict[str, Holding] = {}
 
     def keep(self, name: str, size: int = 1, *, has_broker: bool = False) -> list[str]:
@@ -51,12 +51,11 @@ def test_another_host_takes_a_place_of_the_host_with_the_most() -> None:
 
 
 def test_a_fleet_of_hosts_with_few_connections_each_loses_none() -> None:
-    filled = Filled(3, of_host=2)
-    for name in ("a1", "b1", "c1", "d1", "e1"):
-        assert filled.keep(name) == []
-    filled.keep("a2")
-    assert filled.keep("a3") == ["a3"]
-    assert filled.memory.bytes == 6
+    filled = Filled(16)
+    for host in "abcdefghi":
+        assert filled.keep(f"{host}1", 2) == []
+    assert filled.keep("a2") == ["a2"]
+    assert filled.memory.bytes == 18
 
 
 def test_a_connection_that_grows_is_closed_unless_a_broker_is_registered_over_it() -> None:

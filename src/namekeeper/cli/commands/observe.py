@@ -28,6 +28,7 @@ from namekeeper.clock import SystemClock
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable
+from namekeeper.common.shadow_names import shadow_id
 from namekeeper.console.companion import Companion, CompanionMessages, PageSettings
 from namekeeper.console.histories import CAUSE_PART, Histories
 from namekeeper.console.journal_folders import JournalFolders
@@ -53,7 +54,6 @@ from namekeeper.observe.config import (
     ShadowSettings,
     check_targets,
     parse_observing,
-    shadow_id,
 )
 from namekeeper.observe.observer import ObserverState, ObserverStatus
 from namekeeper.observe.observers import Observers

@@ -24,11 +24,11 @@ from namekeeper.cli.verdict_table import Dated, show_verdicts
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable, printable_json
+from namekeeper.common.shadow_names import is_shadow
 from namekeeper.drift.compared import histories_of
 from namekeeper.drift.shadow import ShadowReport, ShadowState, shadow_report
 from namekeeper.drift.shadow_value import shadow_summary, shadow_value
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.observe.config import is_shadow
 
 __all__ = ["EXIT_NOT_EQUAL", "shadow"]
 
