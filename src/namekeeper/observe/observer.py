@@ -289,7 +289,9 @@ class NameServerObserver:
         self._schedule.ask_members()
 
     def _is_silent(self, now_ms: int) -> bool:
-        """Whether some request has had no good answer for too long."""
+        """Whether some request has had no good answer for too long, or the first one of all has none."""
+        if self._state is ObserverState.CONNECTING:
+            return True
         return any(now_ms - since >= self._rates.answer_ms for since in self._failing.values())
 
     # Periods of observation.

@@ -244,6 +244,8 @@ async def test_a_peer_that_is_no_name_server_is_never_observed(kind):
     one = Observed()
     one.network.respond = NO_NAME_SERVERS[kind]
     async with one:
+        await asyncio.sleep(1)
+        assert one.states == [ObserverState.CONNECTING], "it is said at once"
         await asyncio.sleep(120)
         assert one.state is ObserverState.CONNECTING
         assert one.states == [ObserverState.CONNECTING], "it is said once"
