@@ -44,10 +44,7 @@ def ignore_harmless_signals() -> None:
     for number in HARMLESS_SIGNALS:
         with contextlib.suppress(OSError, ValueError):  # the C library keeps some for itself
             signal.signal(number, signal.SIG_IGN)
-    try:
-        faulthandler.register(signal.SIGQUIT, all_threads=True)
-    except (RuntimeError, OSError, AttributeError):  # there is no stderr
-        signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    signal.signal(signal.SIGQUIT, _show_stacks)
 
 
 def start_with_signals() -> None:
@@ -115,6 +112,16 @@ async def run_until_stopped(*coroutines: "Coroutine[object, object, object]") ->
         await asyncio.gather(*running, stopped, return_exceptions=True)
     for task in done:
         task.result()
+
+
+def _show_stacks(_number: int, _frame: FrameType | None) -> None:
+    """Print the stacks of all threads, while no other thread runs code of Python.
+
+    `faulthandler.register` prints them at once. It reads stacks while other threads change them, and one of
+    some thousand signals ended a busy process.
+    """
+    with contextlib.suppress(RuntimeError, OSError, AttributeError, ValueError):  # there is no stderr
+        faulthandler.dump_traceback(all_threads=True)
 
 
 def _ignore(number: signal.Signals) -> None:

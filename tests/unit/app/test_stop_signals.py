@@ -1,7 +1,6 @@
 """What a signal does within, afterwards, and at no moment between."""
 
 import asyncio
-import faulthandler
 import os
 import re
 import signal
@@ -11,7 +10,12 @@ import pytest
 import uvloop
 
 import namekeeper
-from namekeeper.app.stop_signals import HARMLESS_SIGNALS, STOP_SIGNALS, stopping_by_signals
+from namekeeper.app.stop_signals import (
+    HARMLESS_SIGNALS,
+    STOP_SIGNALS,
+    ignore_harmless_signals,
+    stopping_by_signals,
+)
 
 SOURCES = Path(namekeeper.__file__).parent
 JOB_OF_THE_PIPELINE = Path("pipeline/signals.py")
@@ -115,9 +119,8 @@ def test_what_wakes_the_loop_is_put_back(loop_factory):
 
 @pytest.fixture
 def harmless_signals_put_back():
-    before = {number: signal.getsignal(number) for number in HARMLESS_SIGNALS}
+    before = {number: signal.getsignal(number) for number in (*HARMLESS_SIGNALS, signal.SIGQUIT)}
     yield
-    faulthandler.unregister(signal.SIGQUIT)
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -142,6 +145,13 @@ def test_other_signals_do_no_harm(loop_factory, capfd):
     run(loop_factory, main)
     assert calls == []
     assert f"{main.__name__}" in capfd.readouterr().err  # SIGQUIT shows the stacks
+
+
+@pytest.mark.usefixtures("harmless_signals_put_back")
+def test_stacks_are_printed_while_no_thread_changes_them():
+    """A handler of C read them meanwhile, and ended a busy process at one of some thousand signals."""
+    ignore_harmless_signals()
+    assert callable(signal.getsignal(signal.SIGQUIT)), "it is a handler of Python"
 
 
 def test_each_signal_that_ends_a_process_is_handled_or_means_a_crash():
