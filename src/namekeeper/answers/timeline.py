@@ -224,7 +224,7 @@ def _sentence(event: HistoryEvent, rows_shown: int | None = ROWS_SHOWN) -> str:
         return "records are lost from here on, until a checkpoint"
     why = f" ({caused_by(event.cause, event.peer, event.closed_by)})" if event.cause else ""
     if event.what is What.CORRECTED:
-        why = " (found by a checkpoint: the change itself was lost)"
+        why = " (found by a checkpoint: when and why it changed is not recorded)"
     came = "is back" if event.cause == "restored" else "registered"
     return "; ".join(_texts(event.rows, came, rows_shown)) + why
 
