@@ -18,6 +18,8 @@ from namekeeper.journal.reading.coverage import Knowledge
 
 __all__ = ["Bases", "changes_from_facts", "evidence_from_facts", "uncertain_from_facts"]
 
+_LIVE, _GROUP = "recorded_broker_live", "recorded_broker_group"
+_OF_TOPICS = ("recorded_topic_queues", "recorded_topic_mapping")
 Bases = Mapping[str, tuple[int, int]]
 """Name server -> boot and seq of the start of the checkpoint to begin with; (0, 0): with the first record."""
 
@@ -97,10 +99,6 @@ def _of_its_brokers(name: str, tables: Tables) -> Tables:
         _LIVE: [row for row in live if _live_key(row) in keys],
         _GROUP: [row for row in groups if row["broker_name"] in names | moved],
     }
-
-
-_LIVE, _GROUP = "recorded_broker_live", "recorded_broker_group"
-_OF_TOPICS = ("recorded_topic_queues", "recorded_topic_mapping")
 
 
 def _live_key(row: Row) -> tuple[str, str]:

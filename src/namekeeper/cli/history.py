@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from namekeeper.answers.evidence import DAY_MS
+from namekeeper.answers.evidence import DAY_MS, FOREVER
 from namekeeper.answers.source import (
     JournalAnswers,
     PastAnswers,
@@ -56,7 +56,6 @@ __all__ = [
     "zone_option",
 ]
 
-_END_MS = 2**62
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -334,7 +333,7 @@ def _print_progress(what: str, done: int, total: int) -> None:
 
 def has_records_of(name: str, source: PastAnswers) -> bool:
     """Whether a topic, broker or address was ever recorded; if not, a note says so and suggests names."""
-    if any(map(is_about_a_name, source.changes(name, 0, _END_MS))):
+    if any(map(is_about_a_name, source.changes(name, 0, FOREVER))):
         return True
     near = did_you_mean(name, [*source.topics(), *source.brokers()])
     note(f"there is no record of a topic, broker or address {printable(name)!r}{near}")

@@ -56,7 +56,7 @@ class PageListener:
     Args:
         protocol: makes the protocol of a connection that may speak HTTP.
         count: returns the number of connections that speak HTTP.
-        evict_one: ends one of these, as descriptors are few; returns whether there was one to end.
+        evict_one: ends one of these, as descriptors are few; returns whether a new socket should wait.
         tls: gives the TLS context; None: plain HTTP.
     """
 
@@ -139,11 +139,11 @@ class PageListener:
         )
 
     def _frees_descriptor(self) -> bool:
-        """End a connection, as the process has no descriptor left; return whether there was one."""
+        """End a connection, as no descriptor is left; return whether a new socket should wait."""
         return self._end_one(len(self._handshakes) > self._count())
 
     def _end_one(self, is_handshake: bool) -> bool:  # noqa: FBT001 - its name says it
-        """End a handshake or a connection, the other if there is none; return whether there was one."""
+        """End a handshake or a connection; return whether a new socket should wait."""
         first, second = self._end_the_oldest_handshake, self._evict_one
         return (first() or second()) if is_handshake else (second() or first())
 

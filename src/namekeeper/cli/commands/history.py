@@ -5,6 +5,7 @@ import time
 
 import click
 
+from namekeeper.answers.evidence import FOREVER
 from namekeeper.answers.source import PastAnswers
 from namekeeper.answers.timeline import ROWS_SHOWN, TimelineEntry, timeline, timeline_json, timeline_lines
 from namekeeper.answers.times import Zone
@@ -33,7 +34,6 @@ __all__ = ["history"]
 
 WATCH_PAUSE = "1s"
 """How often watched journals are read again."""
-_END_MS = 2**62
 
 
 @click.command("history", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -98,7 +98,7 @@ def history(  # noqa: PLR0913 - one for each option
 
 def _window(from_text: str, to_text: str | None, zone: Zone) -> tuple[int, int]:
     begin = take_instant(from_text, zone, "--from")
-    end = _END_MS if to_text is None else take_instant(to_text, zone, "--to")
+    end = FOREVER if to_text is None else take_instant(to_text, zone, "--to")
     if begin > SystemClock().now().wall_ms:
         raise click.BadParameter(f"{from_text} is in the future: nothing is known of it", param_hint="--from")
     if begin > end:

@@ -13,6 +13,7 @@ from namekeeper.admin.operations import (
     register_topic,
     topic_route,
 )
+from namekeeper.answers.evidence import FOREVER
 from namekeeper.answers.phrases import caused_by
 from namekeeper.answers.source import PastAnswers
 from namekeeper.answers.timeline import row_change_text
@@ -47,7 +48,6 @@ __all__ = ["EXIT_LEFT", "undo"]
 
 EXIT_LEFT = 1
 """Exit status: some rows are left as they are."""
-_END_MS = 2**62
 
 
 @click.command("undo", cls=SectionedCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -117,7 +117,7 @@ def _planned(source: PastAnswers, name: str | None, begin: int, end: int) -> Und
     state = source.held(namesrvs[0], None).state
     if state is None:
         return None
-    events = source.changes(name, begin, _END_MS)
+    events = source.changes(name, begin, FOREVER)
     if name is not None and not any(map(is_about_a_name, events)):
         has_records_of(name, source)
     for text in source.notes:
