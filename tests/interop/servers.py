@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -11,7 +12,7 @@ from tests.support.server.front import FRONT_UNDER_TEST, serve_command
 from tests.support.system.processes import Process, eventually, free_port, scratch_folder
 from tests.support.wire.ask import ask
 
-__all__ = ["JAVA_UNDER_TEST", "NameServer", "Namekeeper", "name_server_under_test"]
+__all__ = ["JAVA_UNDER_TEST", "NameServer", "Namekeeper", "name_server_under_test", "observe_command"]
 
 JAVA_UNDER_TEST = os.environ.get("NAMEKEEPER_INTEROP_SERVER", "").startswith("java")
 """NAMEKEEPER_INTEROP_SERVER=java (that is, java-5.5.0) or java-4.8.0 puts Java's name server in our place."""
@@ -94,3 +95,16 @@ def name_server_under_test(
         return Namekeeper({**(properties or {}), "tls.server.mode": tls_mode}, tls=tls)
     version = os.environ["NAMEKEEPER_INTEROP_SERVER"].removeprefix("java").removeprefix("-") or "5.5.0"
     return JavaNameServer(version, properties, jvm=(f"-Dtls.server.mode={tls_mode}",), tls=tls)
+
+
+def observe_command(addr: str, folder: Path, *more: str) -> list[str]:
+    """The command that keeps the journal of a name server, below `observed` in a folder.
+
+    Args:
+        addr: of the name server.
+        folder: where its journal is kept.
+        more: further options.
+    """
+    journal = ["--journal", str(folder / "observed")]
+    words = ["observe", "-n", addr, *journal, "--budget", "5", "--port", "0", *more]
+    return [sys.executable, "-m", "namekeeper", *words]

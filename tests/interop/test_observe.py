@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import pytest
 
+from tests.interop.servers import observe_command
 from tests.process.running import environment
 from tests.support.java.servers import FIVE, JavaBroker, JavaNameServer
 from tests.support.system.processes import Process, eventually
@@ -95,19 +96,11 @@ class Observed:
         self.server = server
         self.journal = str(folder / "observed" / server.address.replace(":", "_"))
         self._folder = folder
-        words = (
-            "observe",
-            "-n",
-            server.address,
-            "--journal",
-            str(folder / "observed"),
-            "--budget",
-            "5",
-            "--port",
-            "0",
-        )
         self.process = Process(
-            "observe", [*NAMEKEEPER, *words], output=folder / "observe.txt", env=environment(folder)
+            "observe",
+            observe_command(server.address, folder),
+            output=folder / "observe.txt",
+            env=environment(folder),
         )
         self.client = SecondClient(server.address)
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import pytest
 
+from tests.interop.servers import observe_command
 from tests.process.running import environment
 from tests.support.java.artifacts import VERSIONS
 from tests.support.java.servers import FIVE, JavaBroker, JavaNameServer
@@ -40,19 +41,8 @@ class ObservedWithLog:
         self.log = server.home / "logs" / "all.log"
         self.journal = str(folder / "observed" / server.address.replace(":", "_"))
         self._environment = environment(folder)
-        words = (
-            "observe",
-            "-n",
-            server.address,
-            "--journal",
-            str(folder / "observed"),
-            "--budget",
-            "5",
-            "--port",
-            "0",
-        )
         self.process = Process(
-            "observe", [*NAMEKEEPER, *words, "--log", str(self.log)],
+            "observe", observe_command(server.address, folder, "--log", str(self.log)),
             output=folder / "observe.txt", env=self._environment,
         )  # fmt: skip
         self._known = 0

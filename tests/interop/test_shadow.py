@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.interop.servers import observe_command
 from tests.process.running import environment
 from tests.process.test_shadow import address_of
 from tests.support.java.servers import JavaBroker, JavaNameServer
@@ -28,20 +29,9 @@ Shadow = dict[str, Any]
 @contextlib.contextmanager
 def shadow_beside(server: JavaNameServer, folder: Path) -> Iterator[str]:
     """The address of a shadow; what it reads is below `observed`."""
-    words = (
-        "observe",
-        "-n",
-        server.address,
-        "--journal",
-        str(folder / "observed"),
-        "--budget",
-        "5",
-        "--port",
-        "0",
-    )
     with Process(
         "observe",
-        [*NAMEKEEPER, *words, "--shadow", "0"],
+        observe_command(server.address, folder, "--shadow", "0"),
         output=folder / "observe.txt",
         env=environment(folder),
     ) as observer:
