@@ -8,6 +8,7 @@ from tests.mutants.crowds import CROWD_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.observed import OBSERVED_MUTANTS
 from tests.mutants.past import PAST_MUTANTS
 from tests.mutants.properties import PROPERTY_MUTANTS
 from tests.mutants.records import RECORD_MUTANTS
@@ -552,6 +553,7 @@ MUTANTS = (
     *EDGE_MUTANTS,
     *COMMON_MUTANTS,
     *CONSOLE_MUTANTS,
+    *OBSERVED_MUTANTS,
     *PAST_MUTANTS,
     *WATCHING_MUTANTS,
     *REPORT_MUTANTS,
