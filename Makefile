@@ -172,7 +172,7 @@ differential: $(VENV)/.test ## the same requests to namekeeper and to Java's nam
 attacks: $(VENV)/.test ## what one or a few peers can do to a server: memory, lookups, stop, recovery
 	$(BIN)/python -m tests.attacks $(ARGS)
 
-soak: $(VENV)/.test ## an hour of one server under load, or ARGS='--seconds N': memory, descriptors, threads stay flat
+soak: $(VENV)/.test ## an hour of one server under load: memory, descriptors, threads stay flat; ARGS='--observer' for an observer
 	$(BIN)/python -m tests.soak $(ARGS)
 
 fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser

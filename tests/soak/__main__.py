@@ -1,4 +1,8 @@
-"""`python -m tests.soak`: an hour of a server with page, watchers, churn and scrapes; exit 1 if something grows."""
+"""`python -m tests.soak`: an hour of a server with page, watchers, churn and scrapes; exit 1 if something grows.
+
+With `--observer`: two hours of an observer of three name servers that are made to disagree; exit 1, too, if it does
+not report exactly what they disagreed about.
+"""
 
 import argparse
 import contextlib
@@ -11,14 +15,13 @@ from pathlib import Path
 from tests.attacks.pages import consoles
 from tests.process.running import NameServerProcess
 from tests.soak.load import Load
-from tests.soak.verdict import Sample, complaints, table
+from tests.soak.observer import watch_an_observer
+from tests.soak.verdict import SAMPLES, Sample, complaints, sample_of, table
 from tests.support.system.processes import free_port
 
 __all__ = ["main"]
 
 HOUR = 3_600.0
-SAMPLES = 180
-"""Samples of a run."""
 HISTORY_BYTES = 8 * 1024 * 1024
 """Full within the first third, also of a short run."""
 MIB = 1 << 20
@@ -27,15 +30,21 @@ MIB = 1 << 20
 def main(arguments: list[str] | None = None) -> int:
     """Run for as long as the command line says; return the exit status."""
     options = _parser().parse_args(arguments)
+    if options.observer:
+        return watch_an_observer(2 * HOUR if options.seconds is None else options.seconds, options.seed)
+    return _watch_a_server(HOUR if options.seconds is None else options.seconds, leaking=options.leaking)
+
+
+def _watch_a_server(seconds: float, *, leaking: bool) -> int:
     samples: dict[str, list[Sample]] = {"server": [], "page": []}
-    with _served(leaking=options.leaking) as (server, port, http_port), Load(port, http_port) as load:
-        end = time.monotonic() + options.seconds
+    with _served(leaking=leaking) as (server, port, http_port), Load(port, http_port) as load:
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
-            time.sleep(options.seconds / SAMPLES)
-            samples["server"].append(_sample(Path(f"/proc/{server.pid}")))
+            time.sleep(seconds / SAMPLES)
+            samples["server"].append(sample_of(Path(f"/proc/{server.pid}")))
             for console in consoles(server.folder):
                 with contextlib.suppress(OSError):
-                    samples["page"].append(_sample(console))
+                    samples["page"].append(sample_of(console))
     print(table(samples))
     print("done:", ", ".join(f"{count} x {what}" for what, count in sorted(load.done.items())))
     found = complaints(samples)
@@ -60,20 +69,16 @@ def _served(*, leaking: bool) -> Iterator[tuple[NameServerProcess, int, int]]:
             yield server, int(server.address.rpartition(":")[2]), http_port
 
 
-def _sample(process: Path) -> Sample:
-    """What a process has now; OSError if it is gone."""
-    status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
-    return Sample(
-        memory_mib=int(status["VmRSS"].split()[0]) / 1_024,
-        descriptors=sum(1 for _ in (process / "fd").iterdir()),
-        threads=int(status["Threads"]),
-    )
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=HOUR, help="how long it runs (default: an hour)")
+    parser.add_argument(
+        "--seconds", type=float, help="how long it runs (default: an hour; of an observer two)"
+    )
     parser.add_argument("--leaking", action="store_true", help="run a server that leaks: it must fail")
+    parser.add_argument(
+        "--observer", action="store_true", help="run an observer of name servers that disagree"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of what they disagree about (default: 0)")
     return parser
 
 

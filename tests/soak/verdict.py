@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
-__all__ = ["Sample", "complaints", "table"]
+__all__ = ["SAMPLES", "Sample", "complaints", "sample_of", "table"]
+
+SAMPLES = 180
+"""Samples of a run."""
 
 MEMORY_MIB, MEMORY_SHARE = 12.0, 0.10
 """Growth of memory that is no leak: the larger of the two. Caches with a limit fill in the first third."""
@@ -19,6 +23,23 @@ class Sample:
     memory_mib: float
     descriptors: int
     threads: int
+
+
+def sample_of(process: Path) -> Sample:
+    """What a process has now.
+
+    Args:
+        process: its folder in /proc.
+
+    Raises:
+        OSError: it is gone.
+    """
+    status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
+    return Sample(
+        memory_mib=int(status["VmRSS"].split()[0]) / 1_024,
+        descriptors=sum(1 for _ in (process / "fd").iterdir()),
+        threads=int(status["Threads"]),
+    )
 
 
 def complaints(samples: Mapping[str, Sequence[Sample]]) -> list[str]:
