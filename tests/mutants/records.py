@@ -418,7 +418,7 @@ RECORD_MUTANTS = (
     Mutant(
         "why-about-the-last-record",
         "answers/from_journal.py",
-        "        now = self._running_at if at is None else at\n        if now is not None and self._is_current(",
+        "        now = self.running_at if at is None else at\n        if now is not None and self._is_current(",
         "        now = at\n        if now is not None and self._is_current(",
         "without a time, why answers about now of a name server that runs",
         (FROM_JOURNAL,),

@@ -70,7 +70,7 @@ class JournalFolder:
         """The journal's name in messages."""
         self.notes: list[str] = []
         """Lines about the parts that the last answer could not read."""
-        self._running_at = written_until(found, clock or SystemClock())
+        self.running_at = written_until(found, clock or SystemClock())
         """The present, if a name server writes here, or the last answer, if an observer does; taken before
         anything is read."""
         self._journal = JournalReader(found, progress)
@@ -96,7 +96,7 @@ class JournalFolder:
                 break
             begin = self._journal.checkpoint_before(begin - 1)
         last = result.coverage.knows_up_to
-        now = self._running_at if at is None else at
+        now = self.running_at if at is None else at
         if now is None or not self._is_current(now, last):
             return result
         knowledge = result.coverage.at(last) if last is not None else result.knowledge
@@ -121,7 +121,7 @@ class JournalFolder:
             evidence = self._collect(0, topic, end)
         elif begin and (needed := evidence.needed_from(end)) < end - back_ms:
             evidence = self._collect(self._journal.begin_of(needed), topic, end)
-        now = self._running_at if at is None else at
+        now = self.running_at if at is None else at
         if now is not None and self._is_current(now, evidence.knows_up_to):
             return structs.replace(evidence, knows_up_to=now)
         return evidence
@@ -163,11 +163,11 @@ class JournalFolder:
             at: the time in question, wall ms; None is the end.
             back_ms: how long before that time the history begins, at the latest.
         """
-        end = at if at is not None else self._running_at or self._journal.last_ts()
+        end = at if at is not None else self.running_at or self._journal.last_ts()
         return self._up_to_now(self._history(None, end - back_ms))
 
     def _up_to_now(self, found: History) -> History:
-        now, last = self._running_at, found.coverage.knows_up_to
+        now, last = self.running_at, found.coverage.knows_up_to
         if now is not None and self._is_current(now, last):
             found.extend(now)
         return found
@@ -208,9 +208,9 @@ class JournalFolder:
 
     def _is_current(self, at: int, last: int | None) -> bool:
         """Whether the last record gives the state at a later time: its writer runs and wrote recently."""
-        if last is None or self._running_at is None:
+        if last is None or self.running_at is None:
             return False
-        return at <= self._running_at and goes_on(last, at)
+        return at <= self.running_at and goes_on(last, at)
 
     def _replay(self, begin: int, at: int | None, topic: str | None) -> StateAt:
         replay, maker = Replay(at), StepMaker()

@@ -33,6 +33,10 @@ SourceProgress = Callable[[str, int, int], None]
 """Called with the name of what is read, the parts read so far, and all parts."""
 
 
+PRESENT_MS = 10_000
+"""Of a name server whose last answer is older, the present is not known."""
+
+
 class HeldAt(Struct, frozen=True):
     """Everything that one name server held at a time."""
 
@@ -55,6 +59,10 @@ class PastAnswers(Protocol):
 
     def namesrvs(self) -> list[str]:
         """Ids of the name servers, sorted."""
+        ...
+
+    def instant(self, at: int | None) -> int | None:
+        """The instant that an answer about a time (wall ms) is about; None is the end of each name server."""
         ...
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
@@ -148,6 +156,16 @@ class JournalAnswers:
     def namesrvs(self) -> list[str]:
         """Ids of the name servers, sorted."""
         return sorted(self._journals)
+
+    def instant(self, at: int | None) -> int | None:
+        """The instant that an answer about a time (wall ms) is about; None is the end of each name server.
+
+        Of the present, an observer knows the last answer of its name server.
+        """
+        if at is None:
+            return None
+        ends = (each.running_at for each in self._journals.values() if each.running_at is not None)
+        return min((end for end in ends if end < at <= end + PRESENT_MS), default=at)
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
         """Everything that one of the name servers held at a time."""

@@ -64,6 +64,10 @@ class WarehouseAnswers:
         """
         return list(self._ends())
 
+    def instant(self, at: int | None) -> int | None:
+        """The instant that an answer about a time (wall ms) is about: that time."""
+        return at
+
     def held(self, namesrv: str, at: int | None) -> HeldAt:
         """All that one of the name servers held at an instant; None is its end."""
         with refusals():

@@ -214,8 +214,8 @@ def answer_incidents(sources: Sources, question: IncidentsQuestion) -> ToolResul
 
 def answer_why(sources: Sources, question: WhyQuestion) -> ToolResult:
     """Why a topic had no route."""
-    at = sources.instant_or_none(question.at)
     source = sources.answers()
+    at = source.instant(sources.instant_or_none(question.at))
     evidence = source.evidence(question.topic, at)
     notes = [*source.notes]
     explanations = explain(evidence, at)
@@ -268,7 +268,7 @@ def answer_history(sources: Sources, question: HistoryQuestion) -> ToolResult:
 def answer_route_at(sources: Sources, question: RouteAtQuestion) -> ToolResult:
     """The route of a topic at a time."""
     source = sources.answers()
-    routes = source.routes(question.topic, sources.instant_or_none(question.at))
+    routes = source.routes(question.topic, source.instant(sources.instant_or_none(question.at)))
     return ToolResult(
         RouteAtAnswer[Raw](
             known=[_of_route(each) for each in routes],
@@ -281,8 +281,8 @@ def answer_route_at(sources: Sources, question: RouteAtQuestion) -> ToolResult:
 
 def answer_drift(sources: Sources, question: DriftQuestion) -> ToolResult:
     """The disagreements of name servers."""
-    at = sources.instant_or_none(question.at)
     source = sources.answers()
+    at = source.instant(sources.instant_or_none(question.at))
     histories = histories_of(source, at, DAY_MS)
     report = find_drift(histories, at)
     answer = DriftAnswer(
@@ -298,8 +298,8 @@ def answer_what_if(sources: Sources, question: WhatIfQuestion) -> ToolResult:
     """The routes that would be left without some brokers."""
     if not question.without and not question.without_zones:
         raise ConfigError("nothing is taken away: name brokers in `without`, or zones in `without_zones`")
-    at = sources.instant_or_none(question.at)
     source = sources.answers()
+    at = source.instant(sources.instant_or_none(question.at))
     held = [source.held(namesrv, at) for namesrv in source.namesrvs()]
     snapshots = [snapshot_of(each.namesrv, each.state) for each in held if each.state is not None]
     gone, unknown = gone_of(snapshots, question.without, question.without_zones)

@@ -1,9 +1,15 @@
 """Journal folders as the source of answers."""
 
+import contextlib
+
 import pytest
 
+from namekeeper.answers.explain import explain
 from namekeeper.answers.source import JournalAnswers
+from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import ConfigError
+from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
+from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.coverage import Knowledge
 from tests.unit.answers.story import Story
 
@@ -41,6 +47,34 @@ def test_all_that_one_of_them_held(folders):
     assert sorted(found.state.tables.topics()) == ["T", "more", "other"]
     later = source.held("a_1", found.at + 1)
     assert (later.knowledge, later.state) == (Knowledge.NOT_YET, None)
+
+
+def test_the_present_of_an_observed_name_server_is_its_last_answer(folders):
+    """The last answer is some seconds old; `--at now` was not known yet."""
+    last = Story().now + 1_000
+    with running(folders[0], last + 500), running(folders[1], last + 300):
+        source = JournalAnswers(folders)
+        assert [source.instant(at) for at in (None, last, last + 301, last + 5_000)] == [
+            None,
+            last,
+            last + 300,
+            last + 300,
+        ]
+        assert source.instant(last + 60_000) == last + 60_000, "it does not answer"
+        (found,) = explain([source.evidence("T", source.instant(last + 2_000))[0]], last + 300)
+        assert found.verdict is Verdict.HAS_ROUTE
+    assert JournalAnswers(folders).instant(last + 2_000) == last + 2_000, "nobody writes"
+
+
+@contextlib.contextmanager
+def running(folder, answered):
+    """An observer writes the journal; its name server answered then."""
+    save_heard(folder, HeardTimes(0, [], ts=answered, is_observed=True))
+    release = take_lock(folder)
+    try:
+        yield
+    finally:
+        release()
 
 
 def test_one_of_them_may_be_asked(folders):

@@ -1,5 +1,7 @@
 """The journals of the name servers of this host are found without being named."""
 
+import contextlib
+
 import pytest
 from click.testing import CliRunner
 
@@ -7,6 +9,7 @@ from namekeeper.cli import journals
 from namekeeper.cli.group import namekeeper
 from namekeeper.cli.journals import journals_here, journals_of_this_host
 from namekeeper.errors import ConfigError, RemotingConnectError, RemotingTimeoutError, ResponseError
+from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
 from tests.unit.answers.story import Story
 
@@ -81,6 +84,23 @@ def test_a_journal_here_counts_before_the_environment_s_name_servers(home, monke
     monkeypatch.setenv("NAMESRV_ADDR", "nowhere.invalid:9876")
     result = CliRunner().invoke(namekeeper, ["why", "T"])
     assert (result.exit_code, "NAMESRV_ADDR" in result.stderr) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "words", [["why", "T"], ["route-at", "T"], ["drift"], ["expect", "learn", "--expect", "expected.toml"]]
+)
+def test_the_present_of_observed_name_servers_is_that_of_their_last_answer(home, monkeypatch, words):
+    """An answer is always older than the present, so `--at now` was not known yet."""
+    monkeypatch.chdir(home)
+    folders = [a_journal(home / name, name) for name in ("a", "b")]
+    answered = Story().now + 2_000
+    with contextlib.ExitStack() as written:
+        for folder in folders:
+            save_heard(folder, HeardTimes(0, [], ts=answered, is_observed=True))
+            written.callback(take_lock(folder))
+        at = ["--at", str(answered + 1_000), "--journal", folders[0], "--journal", folders[1]]
+        result = CliRunner().invoke(namekeeper, [*words, *at])
+    assert result.exit_code == 0, result.output
 
 
 def test_a_warehouse_and_journals_at_once_are_refused(home):

@@ -61,6 +61,7 @@ def drift(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session)
+            at = source.instant(at)
             report = find_drift(histories_of(source, at, back_ms), at)
     except NamekeeperError as error:
         raise failure_of(error) from error

@@ -77,6 +77,7 @@ def learn_command(  # noqa: PLR0913 - one for each option
             )
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session)
+            at = source.instant(at)
             found = learn(source.histories(at, 0), at)
         for text in (*source.notes, *found.notes):
             note(printable(f"note: {text}"))
@@ -131,6 +132,7 @@ def check(  # noqa: PLR0913 - one for each option
         expected = ExpectedFile(expected_file)
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session)
+            at = source.instant(at)
             histories = source.histories(at, back_ms)
     except NamekeeperError as error:
         raise failure_of(error) from error

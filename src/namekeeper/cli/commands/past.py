@@ -65,7 +65,7 @@ def past(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session, namesrv=namesrv)
-            held = _held(source, at)
+            held = _held(source, source.instant(at))
         for text in source.notes:
             note(f"note: {text}")
         if held.state is None:

@@ -56,7 +56,7 @@ def route_at(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session, namesrv=namesrv)
-            routes = source.routes(topic, at)
+            routes = source.routes(topic, source.instant(at))
     except NamekeeperError as error:
         raise failure_of(error) from error
     for text in source.notes:

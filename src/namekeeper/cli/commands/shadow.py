@@ -76,6 +76,7 @@ def shadow(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session)
+            at = source.instant(at)
             ids = _shadows(source.namesrvs(), shadow_id)
             histories = histories_of(source, at, back_ms)
             reports = [shadow_report(histories, each, at) for each in ids]

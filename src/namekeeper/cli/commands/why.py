@@ -53,6 +53,7 @@ def why(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session, back_ms=back_ms)
+            at = source.instant(at)
             evidence = source.evidence(topic, at)
             explanations = explain(evidence, at)
             is_unknown = is_unknown_topic(evidence, explanations)
