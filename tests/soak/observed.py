@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Self
 
 from namekeeper.drift.disagreement import BrokerSubject, KvSubject, Subject, TopicSubject
@@ -170,7 +171,7 @@ class DisagreeingFleet:
     ) -> contextlib.AbstractContextManager[None]:
         at, name = self._addresses[namesrv], broker.id.broker_name
         codes = RequestCode.WIPE_WRITE_PERM_OF_BROKER, RequestCode.ADD_WRITE_PERM_OF_BROKER
-        wipe, give_back = (lambda code=code: _ask(at, code, brokerName=name) for code in codes)
+        wipe, give_back = (partial(_ask, at, code, brokerName=name) for code in codes)
         subjects = [TopicSubject(topic, name) for topic in broker.topics]
         return self._made(DriftCause.PERMISSION_DIFFERS, subjects, [namesrv], wipe, give_back)
 
@@ -189,7 +190,7 @@ class DisagreeingFleet:
     @contextlib.contextmanager
     def _made(
         self, cause: DriftCause, about: Subject | Sequence[Subject], lacking: Sequence[str],
-        make: Callable[[], None], undo: Callable[[], None],
+        make: Callable[[], object], undo: Callable[[], object],
     ) -> Iterator[None]:  # fmt: skip
         """Make a drift of each subject, and undo it."""
         start = _moment(make)
@@ -267,7 +268,7 @@ class _Broker:
 
 def _ask(address: str, code: RequestCode, **fields: str) -> str:
     """The body of a good answer."""
-    answer = ask(address, code, **fields)
+    answer = ask(address, code, **fields)  # type: ignore[arg-type] # they are strings
     assert answer.code == 0, answer
     return answer.body.decode()
 
