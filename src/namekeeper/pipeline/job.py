@@ -75,7 +75,11 @@ def run_job(
 
 def report_of(outcome: RunResult) -> Iterator[str]:
     """Lines that report the result of a run."""
-    segments = f"{shown_count(len(outcome.listing.segments), 'segment', 'are')} there"
+    listing = outcome.listing
+    there = len(listing.segments) + listing.known
+    segments = f"{shown_count(there, 'segment', 'are')} there"
+    if not listing.is_whole:
+        segments = "loaded segments were skipped"
     records = sum(load.records for load in outcome.loads)
     yield f"{shown_count(records, 'new record')}; {segments}" if outcome.loads else f"nothing new; {segments}"
     yield from (f"{uri} has no sealed segment yet" for uri in outcome.listing.empty)

@@ -1,6 +1,7 @@
 """One run: list the segments, take new ones, compute gold, commit. Without new segments it ends at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -9,13 +10,16 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
-from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
+from namekeeper.pipeline.ingest.conflicts import Conflict, first_ts_of, last_ts_of, settle
+from namekeeper.pipeline.ingest.known_segments import CompleteListings, LoadedSegments
 from namekeeper.pipeline.ingest.ledger import Ledger
-from namekeeper.pipeline.ingest.segments import Listing, Segment, list_segments
+from namekeeper.pipeline.ingest.segments import Listing, Segment, bytes_of, list_segments
+from namekeeper.pipeline.ingest.time_order import in_order_of_time
 from namekeeper.pipeline.java_settings import starting_for_seconds
 from namekeeper.pipeline.little import is_little
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.lock import lock_warehouse
+from namekeeper.pipeline.store.manifest import numbers_of
 from namekeeper.pipeline.store.stores import Store, open_or_make_store
 
 if TYPE_CHECKING:
@@ -64,13 +68,19 @@ class RunResult(NamedTuple):
     """Findings of the checks; None: nothing was checked."""
 
 
-def run_once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress") -> RunResult:
+def run_once(
+    request: Request,
+    session: Callable[[], "SparkSession"],
+    progress: "Progress",
+    now_ms: Callable[[], int] = lambda: int(time.time() * 1_000),
+) -> RunResult:
     """Update the warehouse with the new segments of the journals.
 
     Args:
         request: The task of the run.
         session: Gives the session; called only if something is new.
         progress: Called with what is done and how far it is.
+        now_ms: Gives the time, ms since 1970.
 
     Raises:
         PipelineError: It can't be done; what was committed before stays as it is.
@@ -78,14 +88,18 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
     """
     _check_zone(request.report_time_zone)
     folders = {folder.uri: folder for folder in map(open_folder, dict.fromkeys(request.journals))}
-    listing = list_segments(folders.values())
     warehouse = open_folder(request.warehouse)
+    # Journals that can't be read make no warehouse.
+    first = None if numbers_of(warehouse) else list_segments(folders.values())
     with lock_warehouse(warehouse) as confirm:
         store = open_or_make_store(
             warehouse, request.report_time_zone, request.tables, (*FACTS, *GOLD), session
         )
         run = _Run(store, warehouse, folders, session, progress, confirm)
         ledger = run.ledger()
+        complete = CompleteListings(warehouse, now_ms)
+        skipped = [] if request.check else complete.still_valid(folders.values())
+        listing = first or list_segments(folders.values(), LoadedSegments(ledger), skipped)
         settled = settle(
             ledger.new(listing.segments, run.sized), ledger, request.take,
             lambda segment: last_ts_of(folders[segment.journal], segment),
@@ -93,6 +107,8 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
         doubted = {conflict.namesrv for conflict in settled.conflicts}
         segments = [segment for segment in listing.segments if segment.namesrv not in doubted]
         loads = run.load_all(segments, settled.ledger, is_only=request.is_only)
+        # After the loads: what a run has seen and not taken must not be skipped by the next one.
+        complete.note(folder for folder in folders.values() if folder not in skipped)
         findings = run.findings() if loads and request.check else None
     return RunResult(listing, loads, settled.conflicts, settled.several, findings)
 
@@ -140,16 +156,15 @@ class _Run:
         """Load new segments, in batches of bounded size, until each was tried."""
         loads: list[Ingested] = []
         seen: set[Segment] = set()
-        while batch := _bounded(
-            [segment for segment in ledger.new(segments, self.sized) if segment not in seen]
-        ):
-            seen.update(batch)
-            little = is_little(batch, ledger, self._version.manifest.tables)
-            with starting_for_seconds() if little and is_only else nullcontext():
-                spark = self._session()
-            done = self._load(spark, batch, ledger, little=little)
-            ledger = done.ledger
-            loads.append(done)
+        while new := [segment for segment in ledger.new(segments, self.sized) if segment not in seen]:
+            seen.update(new)
+            for batch in self._batches(new):
+                little = is_little(batch, ledger, self._version.manifest.tables)
+                with starting_for_seconds() if little and is_only else nullcontext():
+                    spark = self._session()
+                done = self._load(spark, batch, ledger, little=little)
+                ledger = done.ledger
+                loads.append(done)
         if loads:
             self._confirm()
             self._store.clean_up()
@@ -161,6 +176,17 @@ class _Run:
 
         with failures_of_spark():
             return check_warehouse(self._session(), self._store.reader(), self._progress)
+
+    def _batches(self, segments: Sequence[Segment]) -> Iterator[Sequence[Segment]]:
+        """Segments of one load each. Several loads are in order of time over all name servers."""
+        if len(segments) > MAX_BATCH_SEGMENTS or bytes_of(segments) > MAX_BATCH_BYTES:
+            segments = in_order_of_time(
+                segments, lambda segment: first_ts_of(self._journals[segment.journal], segment)
+            )
+        while segments:
+            batch = _bounded(segments)
+            yield batch
+            segments = segments[len(batch) :]
 
     def _load(
         self, spark: "SparkSession", segments: Sequence[Segment], ledger: Ledger, *, little: bool

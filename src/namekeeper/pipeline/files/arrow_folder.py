@@ -11,14 +11,16 @@ from typing import IO
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.files.file import File, Versioned, read_limited
-from namekeeper.pipeline.files.object_store import ConditionalWrites, open_object_store
+from namekeeper.pipeline.files.file import File, KnownFiles, Versioned, read_limited
+from namekeeper.pipeline.files.object_store import ObjectStore, open_object_store
 
 __all__ = ["ArrowFolder"]
 
 _CHUNK = 1 << 20
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
 """Here the end of an upload makes a file whole; elsewhere a rename does."""
+_LISTED_IN_ORDER = {"s3"}
+"""Stores whose listing can start after any name. Azure's can't, and Google's could not be tried."""
 _HADOOP_NAMES = {"s3": "s3a"}
 """Scheme of pyarrow -> Spark's name of it, if that differs."""
 
@@ -31,7 +33,7 @@ class ArrowFolder:
         uri: str,
         filesystem: FileSystem,
         path: str,
-        conditional: Callable[[str, FileSystem, str], ConditionalWrites] | None = None,
+        conditional: Callable[[str, FileSystem, str], ObjectStore] | None = None,
     ) -> None:
         """Take a folder that need not be there.
 
@@ -63,6 +65,15 @@ class ArrowFolder:
             if info.type == FileType.File:
                 modified_ms = info.mtime_ns and info.mtime_ns // 1_000_000
                 yield File(info.path[len(self.path) :].lstrip("/"), info.size or 0, modified_ms)
+
+    def files_but(self, known: KnownFiles, *, may_skip: bool) -> Iterator[File]:
+        """Every file but those that are known; a file may come twice."""
+        if may_skip and self.filesystem.type_name in _LISTED_IN_ORDER:
+            # obstore is not everywhere, and does not find all the credentials that pyarrow finds.
+            with suppress(WarehouseError, OSError):
+                yield from self._conditional.files_but(known)
+                return
+        yield from (file for file in self.files() if not known.has(file.path.rpartition("/")[2]))
 
     def size(self, path: str) -> int:
         """Bytes of a file; 0 if it is not there."""
@@ -139,14 +150,14 @@ class ArrowFolder:
         return self.filesystem.type_name in _OBJECT_STORES
 
     @cached_property
-    def _conditional(self) -> ConditionalWrites:
+    def _conditional(self) -> ObjectStore:
         return self._open_conditional(self.uri, self.filesystem, self.path)
 
     def _absolute(self, path: str) -> str:
         return f"{self.path}/{path}" if path else self.path
 
 
-def _conditional_writes(uri: str, filesystem: FileSystem, path: str) -> ConditionalWrites:
+def _conditional_writes(uri: str, filesystem: FileSystem, path: str) -> ObjectStore:
     if filesystem.type_name not in _OBJECT_STORES:
         raise WarehouseError(
             f"{uri} can't be written safely: this file system has no conditional writes that Python can use;"

@@ -1,9 +1,9 @@
 """A file in a folder, as a listing has it."""
 
 import errno
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Protocol
 
-__all__ = ["READ_BYTES", "File", "Versioned", "read_limited"]
+__all__ = ["READ_BYTES", "File", "KnownFiles", "Versioned", "read_limited"]
 
 READ_BYTES = 256 << 20
 """Largest manifest or ledger: of a warehouse with a million data files or boots it has less."""
@@ -26,6 +26,27 @@ class Versioned(NamedTuple):
     data: bytes
     version: object
     """For `put_if_unchanged` of the same folder."""
+
+
+class KnownFiles(Protocol):
+    """Files that a listing leaves out."""
+
+    def has(self, name: str) -> bool:
+        """Whether a file is left out.
+
+        Args:
+            name: Its name, without its folder.
+        """
+
+    def end_after(self, path: str) -> str | None:
+        """Where a listing in the order of paths may go on.
+
+        Args:
+            path: A file, below the listed folder.
+
+        Returns:
+            A later path, before which nothing need be listed; None: go on after `path`.
+        """
 
 
 def read_limited(stream: IO[bytes], path: str) -> bytes:

@@ -11,7 +11,7 @@ from typing import IO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.file import File, KnownFiles
 from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.files.object_store import ConditionalWrites
 
@@ -38,6 +38,14 @@ class Folder(ConditionalWrites, Protocol):
         Args:
             path: Where to look.
             quick: Leave out sizes and times, which would be asked for file by file.
+        """
+
+    def files_but(self, known: KnownFiles, *, may_skip: bool) -> Iterator[File]:
+        """Every file, perhaps without its size and time, but those that are known.
+
+        Args:
+            known: The files to leave out.
+            may_skip: Whether a store that lists names in order may leave out what `end_after` allows.
         """
 
     def size(self, path: str) -> int:

@@ -7,12 +7,12 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from namekeeper.pipeline.files.file import File, Versioned, read_limited
+from namekeeper.pipeline.files.file import File, KnownFiles, Versioned, read_limited
 
 __all__ = ["LocalFolder"]
 
@@ -36,6 +36,10 @@ class LocalFolder:
     def files(self, path: str = "", *, quick: bool = False) -> Iterator[File]:
         """Every file below `path`; if quick, without size and time."""
         yield from _below(self._absolute(path), f"{path}/" if path else "", quick=quick)
+
+    def files_but(self, known: KnownFiles, *, may_skip: bool) -> Iterator[File]:  # noqa: ARG002 -- it has no order
+        """Every file but those that are known, without sizes and times."""
+        yield from _below(self.path, "", quick=True, known=known)
 
     def size(self, path: str) -> int:
         """Bytes of a file; 0 if it is not there."""
@@ -150,7 +154,7 @@ class LocalFolder:
         return temporary
 
 
-def _below(absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
+def _below(absolute: str, prefix: str, *, quick: bool, known: KnownFiles | None = None) -> Iterator[File]:
     """Regular files below a folder, and links to them.
 
     Others may write to it. A link from a folder to one above it, or folders without end in each other, must
@@ -169,7 +173,7 @@ def _below(absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
         except FileNotFoundError:
             continue
         with entries:
-            for entry in entries:
+            for entry in entries if known is None else _unknown(entries, known):
                 try:
                     is_folder, is_file = entry.is_dir(), entry.is_file()
                 except OSError:  # a link to itself, or to what this user may not see
@@ -178,6 +182,10 @@ def _below(absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
                     folders.append((entry.path, f"{above}{entry.name}/", depth + 1))
                 elif is_file:
                     yield from _listed(entry, above, quick=quick)
+
+
+def _unknown(entries: Iterable[os.DirEntry[str]], known: KnownFiles) -> Iterator[os.DirEntry[str]]:
+    return (entry for entry in entries if not known.has(entry.name))
 
 
 def _listed(entry: os.DirEntry[str], above: str, *, quick: bool) -> Iterator[File]:

@@ -3,19 +3,23 @@
 A condition makes a commit safe: of two writers that saw the same state, the store refuses one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.files.file import READ_BYTES, Versioned
+from namekeeper.pipeline.files.file import READ_BYTES, File, KnownFiles, Versioned
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import ObjectStore as Client
     from obstore.store import RetryConfig, S3Config
 
 __all__ = ["ConditionalWrites", "ObjectStore", "open_object_store"]
+
+LISTED_AT_ONCE = 1_000
+"""Objects in one answer of a listing; no store has more."""
 
 _RETRYING = timedelta(seconds=60)
 """Much shorter than a lease, so that its renewal can fail and be tried again before it ends."""
@@ -97,6 +101,37 @@ class ObjectStore:
             OSError: It can't be reached, or refuses the request. The object may have been written.
         """
         return self._checked("If-Match", lambda: self._put(path, data, version))
+
+    def files_but(self, known: KnownFiles) -> Iterator[File]:
+        """Objects in the order of their names, but those that are known.
+
+        After each full answer the next one may start later, where `end_after` allows it.
+
+        Raises:
+            OSError: They can't be listed.
+        """
+        start: str | None = ""
+        while start is not None:
+            start = yield from self._files_from(start, known)
+
+    def _files_from(self, start: str, known: KnownFiles) -> Generator[File, None, str | None]:
+        """Objects after a name; returns the name after which the listing goes on, None at its end."""
+        for metas in self._pages(start):
+            for meta in metas:
+                if not known.has(meta["path"].rpartition("/")[2]):
+                    yield File(meta["path"], meta["size"], int(meta["last_modified"].timestamp() * 1_000))
+            is_full = len(metas) == LISTED_AT_ONCE
+            if is_full and (end := known.end_after(metas[-1]["path"])) is not None:
+                return end
+        return None
+
+    def _pages(self, start: str) -> Iterator[Sequence["ObjectMeta"]]:
+        from obstore.exceptions import BaseError
+
+        try:
+            yield from self._client.list(offset=start or None, chunk_size=LISTED_AT_ONCE)
+        except BaseError as error:
+            raise OSError(f"{self._uri} can't be listed: {_first_line(error)}") from error
 
     def _checked(self, condition: str, write: Callable[[], bool]) -> bool:
         is_written = write()

@@ -2,7 +2,8 @@
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import ConflictError
@@ -11,7 +12,7 @@ from namekeeper.pipeline.ingest.ledger import BootKey, Ledger
 from namekeeper.pipeline.ingest.segment_lines import SegmentTooLargeError, lines_in
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["Conflict", "Settled", "last_ts_of", "settle"]
+__all__ = ["Conflict", "Settled", "first_ts_of", "last_ts_of", "settle"]
 
 
 class Conflict(NamedTuple):
@@ -82,16 +83,23 @@ def settle(
     return Settled(kept, conflicts, several, ledger._replace(refused=frozenset(refused)))
 
 
+def first_ts_of(folder: Folder, segment: Segment) -> int:
+    """Wall clock of the first record of a segment that can be read, ms; 0 if there is none."""
+    return next(_times(folder, segment), 0)
+
+
 def last_ts_of(folder: Folder, segment: Segment) -> int:
     """Wall clock of the last record of a segment that can be read, ms; 0 if there is none."""
-    last = 0
+    return reduce(lambda _, ts: ts, _times(folder, segment), 0)
+
+
+def _times(folder: Folder, segment: Segment) -> Iterator[int]:
+    """Wall clocks of the records of a segment up to the first damage."""
     try:
         with folder.open(segment.path) as stream:
-            for line in lines_in(stream, segment):
-                last = _ts(line) or last
+            yield from filter(None, map(_ts, lines_in(stream, segment)))
     except (OSError, EOFError, zlib.error, SegmentTooLargeError):
-        return last
-    return last
+        return
 
 
 def _ts(line: bytes) -> int:

@@ -1,16 +1,16 @@
 """Sealed segments: parses their names, and lists those in a folder."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from namekeeper.common.segment_names import SEGMENT_NAME
 from namekeeper.pipeline.errors import JournalFolderError, MissingFolderError
-from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.file import File, KnownFiles
 from namekeeper.pipeline.files.folder import Folder
 
-__all__ = ["END_LENGTH", "Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
+__all__ = ["END_LENGTH", "KnownSegments", "Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
 
 _OF_A_JOURNAL = {"identity.json", "lock"}
 """Files that a server keeps beside its segments."""
@@ -57,14 +57,35 @@ class Listing(NamedTuple):
     """The content of the folders of journals."""
 
     segments: Sequence[Segment]
+    """Those that were not left out as known."""
     empty: Sequence[str]
     """URIs of folders without a segment."""
     ignored: int
     """Number of files that do not belong to a journal."""
+    known: int = 0
+    """Number of segments that were left out because they are known."""
+    is_whole: bool = True
+    """Whether nothing was skipped."""
 
 
-def list_segments(folders: Iterable[Folder]) -> Listing:
+class KnownSegments(KnownFiles, Protocol):
+    """Segments that a listing leaves out, and what it has left out so far."""
+
+    found: int
+    """Number of segments that were left out."""
+    skips: int
+    """How often a part of a folder was skipped."""
+
+
+def list_segments(
+    folders: Iterable[Folder], known: KnownSegments | None = None, skipped: Collection[Folder] = ()
+) -> Listing:
     """Sealed segments in folders and the folders below them.
+
+    Args:
+        folders: The folders.
+        known: Segments to leave out.
+        skipped: The folders in which `known` may skip.
 
     Raises:
         JournalFolderError: A folder is not there, can't be read, or has files but nothing of a journal.
@@ -73,17 +94,21 @@ def list_segments(folders: Iterable[Folder]) -> Listing:
     empty: list[str] = []
     ignored = 0
     for folder in folders:
-        found, others, is_journal = _look_into(folder)
-        if others and not is_journal:
+        before = known.found if known else 0
+        found, others, is_journal = _look_into(folder, known, may_skip=folder in skipped)
+        has_known = known is not None and known.found > before
+        if others and not is_journal and not has_known:
             raise JournalFolderError(
                 f"{folder.uri} is not a journal: it has {others} files, none of them a segment;"
                 " give the folder that has the server's *.jsonl.gz files (journalPath), or a copy of it"
             )
-        if not found:
+        if not found and not has_known:
             empty.append(folder.uri)
         segments += found
         ignored += others
-    return Listing(segments, empty, ignored)
+    return Listing(
+        segments, empty, ignored, known.found if known else 0, is_whole=not (known and known.skips)
+    )
 
 
 def bytes_of(segments: Iterable[Segment]) -> int:
@@ -115,12 +140,14 @@ def _is_namesrv(name: str) -> bool:
     return SEGMENT_NAME.fullmatch(f"{name}-00000000-{0:013}-{0:012}-{0:012}.jsonl") is not None
 
 
-def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
+def _look_into(
+    folder: Folder, known: KnownSegments | None, *, may_skip: bool
+) -> tuple[list[Segment], int, bool]:
     """Segments, the number of files that belong to no journal, and whether the folder is a journal."""
     segments: list[Segment] = []
     others = 0
     is_journal = False
-    for file in _files(folder):
+    for file in _files(folder, known, may_skip=may_skip):
         segment = parse_segment(file, folder.uri)
         if segment is not None:
             segments.append(segment)
@@ -133,16 +160,17 @@ def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
     return segments, others, is_journal or bool(segments)
 
 
-def _files(folder: Folder) -> Iterator[File]:
-    """Files of a folder, without hidden ones and without those in quarantine."""
+def _files(folder: Folder, known: KnownSegments | None, *, may_skip: bool) -> Iterator[File]:
+    """Files of a folder, without hidden ones, those in quarantine and known ones."""
     is_there = False
+    before = known.found if known else 0
     try:
-        for file in folder.files(quick=True):
+        for file in folder.files_but(known, may_skip=may_skip) if known else folder.files(quick=True):
             is_there = True
             if not _SET_ASIDE.search(file.path):
                 yield file
         # Asked last: an object store has the answer in the list.
-        is_there = is_there or folder.exists()
+        is_there = is_there or (known is not None and known.found > before) or folder.exists()
     except NotADirectoryError:
         is_there = False
     except OSError as error:

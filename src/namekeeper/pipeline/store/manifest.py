@@ -130,8 +130,15 @@ def path_of(number: int) -> str:
 
 
 def numbers_of(warehouse: Folder) -> list[int]:
-    """Numbers of all manifests, the oldest first."""
-    found = (_NAME.match(file.path) for file in warehouse.files(MANIFESTS))
+    """Numbers of all manifests, the oldest first.
+
+    Raises:
+        WarehouseError: They can't be listed.
+    """
+    try:
+        found = [_NAME.match(file.path) for file in warehouse.files(MANIFESTS)]
+    except OSError as error:
+        raise _unreadable(warehouse, error) from error
     return sorted(int(match[1]) for match in found if match)
 
 
@@ -150,7 +157,7 @@ def newest_manifest(warehouse: Folder) -> Manifest | None:
             except FileNotFoundError:
                 continue
     except OSError as error:
-        raise WarehouseError(f"{warehouse.uri} can't be read: {error}") from error
+        raise _unreadable(warehouse, error) from error
     return None
 
 
@@ -220,6 +227,10 @@ def _is_below(path: object) -> bool:
         and path.isprintable()
         and not any(part in {"", ".", ".."} for part in path.split("/"))
     )
+
+
+def _unreadable(warehouse: Folder, error: OSError) -> WarehouseError:
+    return WarehouseError(f"{warehouse.uri} can't be read: {error}")
 
 
 def _damaged(where: str) -> WarehouseError:

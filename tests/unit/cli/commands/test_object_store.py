@@ -15,13 +15,16 @@ pytest.importorskip("duckdb")
 
 from namekeeper.cli.group import namekeeper
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.ingest.known_segments import LoadedSegments
+from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
 from namekeeper.pipeline.store.manifest import newest_manifest
-from tests.support.journal.segments import records_of_a_boot, write_segment
+from tests.support.journal.segments import UUID8, records_of_a_boot, write_segment
 from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse
 from tests.support.pipeline.object_store import S3, store_environment
 
 HOW_TO = Path(__file__).parents[4] / "docs" / "howto" / "pipeline-on-a-cluster.md"
-RECORDS = records_of_a_boot("ns", 1_772_323_200_000, 1)
+BOOT = 1_772_323_200_000
+RECORDS = records_of_a_boot("ns", BOOT, 1)
 READING = {"s3:GetObject", "s3:ListBucket"}
 QUESTIONS = [
     ["sql", "SELECT namesrv, count(*) AS n FROM broker_session GROUP BY ALL ORDER BY ALL"],
@@ -103,12 +106,21 @@ def test_segments_are_shipped_once(s3, tmp_path):
     }
 
 
-def test_the_prefix_of_a_role_may_be_the_folder(s3, tmp_path):
-    write_segment(tmp_path, RECORDS)
+def test_the_prefix_of_a_role_may_be_the_folder(s3, tmp_path, monkeypatch):
+    for at in range(0, len(RECORDS), 9):
+        write_segment(tmp_path, RECORDS[at : at + 9])
     with s3.only_a_role(documented_policy(s3.bucket, "alone")):
-        for outcome in ("1 segment copied", "0 segments copied"):
+        for outcome in (f"{(len(RECORDS) + 8) // 9} segments copied", "0 segments copied"):
             done = run("journal", "ship", str(tmp_path), s3.uri("alone"))
             assert outcome in done.stderr, done.output
+        # Such a role can also list from the last segments that are in a warehouse.
+        monkeypatch.setattr("namekeeper.pipeline.files.object_store.LISTED_AT_ONCE", 2)
+        folder = open_folder(s3.uri("alone"))
+        folder.put("zz/notes.txt", b"1")
+        known = LoadedSegments(Ledger({("ns", UUID8, BOOT): LoadedBoot(((1, len(RECORDS)),))}))
+        requests = len(s3.requests)
+        assert [file.path for file in folder.files_but(known, may_skip=True)] == ["zz/notes.txt"]
+        assert (known.found, known.skips, len(s3.requests) - requests) == (2, 1, 2)
 
 
 def test_a_run_makes_a_warehouse_and_leaves_its_lease(s3, tmp_path):
