@@ -337,12 +337,13 @@ def read_chunks(path: str, *, limit: int, system: Os = os, flags: int = 0) -> It
     # Without O_NONBLOCK the opening of a pipe waits for its other end.
     fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | flags)
     try:
-        _refuse_what_is_no_file(system.fstat(fd), path)
-        left = limit
+        found = system.fstat(fd)
+        _refuse_what_is_no_file(found, path)
+        _refuse_more(found.st_size, limit, path)
+        read = 0
         while part := system.read(fd, _READ_SIZE):
-            left -= len(part)
-            if left < 0:
-                raise OSError(errno.EFBIG, f"it has more than {limit} bytes: move it away", path)
+            read += len(part)
+            _refuse_more(read, limit, path)
             yield part
     finally:
         system.close(fd)
@@ -469,6 +470,11 @@ def _parsed(data: bytes | None, parse: Callable[[bytes], T]) -> tuple[T | None, 
 def _refuse_what_is_no_file(found: os.stat_result, path: str) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EPERM, f"it {_not_regular(found)}: move it away", path)
+
+
+def _refuse_more(size: int, limit: int, path: str) -> None:
+    if size > limit:
+        raise OSError(errno.EFBIG, f"it has more than {limit} bytes: move it away", path)
 
 
 def _not_regular(found: os.stat_result) -> str:

@@ -64,6 +64,7 @@ HOSTILE: dict[str, Callable[[Path], object]] = {
     "lines that say nothing": _of(b"x\n" * 30_000),
     "no UTF-8": _of(b"a = '\xff\xfe'\n" * 1_000),
     "lists without end": _of(b"[" * DEPTH),
+    "lists beside each other": _of(b"[" + b"[]," * 40_000 + b"[]]"),
     "objects without end": _of(b'{"a":' * DEPTH),
     "lists in a member that nobody knows": _of(b'{"a":' + b"[" * DEPTH + b"]" * DEPTH + b"}"),
     "lists of TOML without end": _of(b"a = " + b"[" * DEPTH),

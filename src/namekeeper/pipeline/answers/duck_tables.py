@@ -26,6 +26,9 @@ __all__ = ["DuckTables", "FoundRows"]
 MEMORY_BYTES = 2 << 30
 """Memory of DuckDB; by default it takes four fifths of the machine's. A query that needs more works on the
 disk, or ends with an error."""
+FILES_LIMIT = 40_000
+"""Data files of all tables that a process reads. DuckDB keeps about 50 KB for each, which `MEMORY_BYTES`
+does not count, and opens each for every query. Tables of 3 years of days have 26,000."""
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Spark's order.
     "default_null_order": "nulls_first_on_asc_last_on_desc",
@@ -66,6 +69,7 @@ class DuckTables:
         self._connection = duckdb.connect(config=_SETTINGS)
         self._is_locked = False
         self._shown: set[str] = set()
+        self._files = 0
         for macro in MACROS:
             self._connection.execute(f"CREATE MACRO {macro}")
 
@@ -163,8 +167,10 @@ class DuckTables:
             ) from error
 
     def _show_all(self, names: Iterable[str]) -> None:
-        for name in sorted(set(names) - self._shown):
-            self._show(any_table(name))
+        tables = [any_table(name) for name in sorted(set(names) - self._shown)]
+        self._count_files(sum(len(self._reader.paths(table)) for table in tables))
+        for table in tables:
+            self._show(table)
 
     def _count(self, sql: str, args: Mapping[str, Any]) -> int:
         found = self._connection.execute(f"SELECT count(*) FROM ({sql})", args).fetchone()  # noqa: S608 - ours
@@ -187,6 +193,21 @@ class DuckTables:
             rows = self._connection.from_arrow(self._dataset(table, folder, paths))
             rows.create_view(table.name)
         self._shown.add(table.name)
+
+    def _count_files(self, added: int) -> None:
+        """Count data files before they are opened.
+
+        Raises:
+            WarehouseError: there are too many, with those that were opened before.
+        """
+        if self._files + added > FILES_LIMIT:
+            raise WarehouseError(
+                f"{self._reader.folder.uri} has {self._files + added:,} data files in the tables of this"
+                f" question, and without Spark at most {FILES_LIMIT:,} are read: build a new warehouse from"
+                " the journals in one run, which makes fewer files, or ask Spark, as in"
+                " docs/howto/ask-your-own-question.md"
+            )
+        self._files += added
 
     def _show_files(self, table: Table, paths: Iterable[str]) -> None:
         """Give files the name of their table; a column that an earlier version did not write is null.

@@ -49,21 +49,27 @@ class KnownFiles(Protocol):
         """
 
 
-def read_limited(stream: IO[bytes], path: str) -> bytes:
+def read_limited(stream: IO[bytes], path: str, size: int = 0) -> bytes:
     """The rest of a stream.
 
     Args:
         stream: Where it is read from.
         path: Of the file, for the message.
+        size: Bytes of the file, where that is known: a file that is too large is refused unread.
 
     Raises:
         OSError: It has more than `READ_BYTES` bytes.
     """
+    _refuse_more(size, path)
     parts: list[bytes] = []
-    left = READ_BYTES
-    while part := stream.read(min(left, 1 << 20) + 1):
-        left -= len(part)
-        if left < 0:
-            raise OSError(errno.EFBIG, f"it has more than {READ_BYTES} bytes: move it away", path)
+    read = 0
+    while part := stream.read(1 << 20):
+        read += len(part)
+        _refuse_more(read, path)
         parts.append(part)
     return b"".join(parts)
+
+
+def _refuse_more(size: int, path: str) -> None:
+    if size > READ_BYTES:
+        raise OSError(errno.EFBIG, f"it has more than {READ_BYTES} bytes: move it away", path)

@@ -51,7 +51,7 @@ class LocalFolder:
     def read(self, path: str) -> bytes:
         """Content of a file."""
         with self.open(path) as file:
-            return read_limited(file, path)
+            return read_limited(file, path, os.fstat(file.fileno()).st_size)
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
         """A file to read from its beginning."""

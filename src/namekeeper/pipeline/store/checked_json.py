@@ -8,6 +8,10 @@ from zlib import crc32
 
 __all__ = ["decode_checked", "encode_checked", "is_count", "is_text"]
 
+CONTAINERS_LIMIT = 4_000_000
+"""Lists and objects of a file: a million data files have as many, a million boots four times as many."""
+COMMAS_LIMIT = 10_000_000
+"""Commas of it. Empty lists and short numbers take some hundred times their bytes in memory."""
 _MEMBER = "crc"
 _LENGTH = len(b',"crc":"01234567"}\n')
 _LIKE_A_CHECKSUM = re.compile(rb',"[^"]{3}":"[0-9a-f]{8}"}\s*$')
@@ -24,9 +28,11 @@ def decode_checked(data: bytes) -> dict[str, Any]:
     """The object in such a file, without the checksum. A file of the first pipelines has none.
 
     Raises:
-        ValueError: The file was altered, or is no JSON.
+        ValueError: The file was altered, is no JSON, or has more values than a warehouse of ours.
         TypeError: It is no object.
     """
+    if data.count(b"[") + data.count(b"{") > CONTAINERS_LIMIT or data.count(b",") > COMMAS_LIMIT:
+        raise ValueError("it has too many values")
     try:
         members = json.loads(data)
     except RecursionError:

@@ -72,6 +72,21 @@ def test_what_is_no_regular_file_is_one_line_and_waits_for_nobody(tmp_path: Path
         daily.topic_availability(tables)
 
 
+def test_more_data_files_than_duckdb_can_keep_are_refused_unread(tmp_path: Path, monkeypatch):
+    """2,000 files in each of 46 tables took 2.4 GiB and more than two minutes."""
+    folder = folder_of(tmp_path, is_local=True)
+    parts = tuple(DataFile(f"tables/t/{number}.parquet", 1) for number in range(3))
+    manifest = Manifest(1, 2, "UTC", "", {"topic_availability_daily": parts})
+    monkeypatch.setattr(module, "FILES_LIMIT", 2)
+    with pytest.raises(
+        WarehouseError, match=r"has 3 data files .* at most 2 are read: build a new warehouse"
+    ):
+        daily.topic_availability(DuckTables(ParquetReader(folder, manifest)))
+    monkeypatch.setattr(module, "FILES_LIMIT", 3)
+    with pytest.raises(WarehouseError, match="No such file"):
+        daily.topic_availability(DuckTables(ParquetReader(folder, manifest)))
+
+
 def test_a_time_zone_that_nobody_knows_is_one_line(tmp_path: Path):
     manifest = manifest_of(tmp_path, {**ROW, "unknown_ms": 0})._replace(report_time_zone="No/Where")
     tables = DuckTables(ParquetReader(folder_of(tmp_path, is_local=True), manifest))

@@ -1,5 +1,7 @@
 """Each file that a manifest names is read, and told if it is not as it was written."""
 
+import os
+
 import pytest
 
 from namekeeper.pipeline.checks.files import check_files
@@ -41,6 +43,12 @@ def test_an_altered_or_missing_file_is_told(warehouse):
     (warehouse / SUMMED).unlink()
     (warehouse / UNSUMMED).unlink()
     assert examples(warehouse) == ["missing", "not 4 bytes, as written"]
+
+
+def test_a_file_that_has_grown_is_told_unread(warehouse):
+    """A sparse file of 4 TiB was read to its end."""
+    os.truncate(warehouse / SUMMED, 1 << 42)
+    assert examples(warehouse) == ["not 4 bytes, as written"]
 
 
 def test_an_altered_or_missing_ledger_is_told(warehouse):

@@ -6,6 +6,7 @@ import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
+from namekeeper.pipeline.store import checked_json
 from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
 from namekeeper.pipeline.store.manifest import Catalog, DataFile, Manifest
 
@@ -52,3 +53,13 @@ def test_what_is_nested_too_deeply_is_damaged():
         Manifest.from_json(data, "manifests/1.json")
     with pytest.raises(WarehouseError, match="the ledger is damaged"):
         Ledger.from_json(data)
+
+
+@pytest.mark.parametrize("data", [b'[[],[],{"a":[]}]', b"[1,2,3,4,5]"], ids=["lists and objects", "commas"])
+def test_a_file_with_more_values_than_a_warehouse_has_is_damaged_before_it_is_parsed(monkeypatch, data):
+    """80 million empty lists in 240 MB took 6 GB."""
+    monkeypatch.setattr(checked_json, "CONTAINERS_LIMIT", 4)
+    monkeypatch.setattr(checked_json, "COMMAS_LIMIT", 3)
+    monkeypatch.delattr(checked_json, "json")
+    with pytest.raises(ValueError, match="too many values"):
+        decode_checked(data)
