@@ -10,7 +10,8 @@ _ALIKE = 0.8
 _SHORT, _ALIKE_IF_SHORT = 4, 0.65
 """A name of at most so many characters needs less likeness: one wrong letter is a third of `why`."""
 
-
+_NAME_CHARACTERS = 1_000
+"""Longest name for which others are suggested: no known one is as long, and a name of a file may have a MiB."""
 _CHARACTERS_LIMIT = 4_000_000
 """Characters of all known names that are looked at: about a second. Later names are not suggested."""
 _PAIRS_LIMIT = 250_000
@@ -21,8 +22,10 @@ second. Peers choose the known names, and names of the same letters take long.""
 def near_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     """Known names that look like `name`, the nearest first; case, blanks and separators do not count.
 
-    One that differs in nothing else is the only one.
+    One that differs in nothing else is the only one. A name of more than 1,000 characters has none.
     """
+    if len(name) > _NAME_CHARACTERS:
+        return []
     by_plain: dict[str, list[str]] = {}
     left = _CHARACTERS_LIMIT
     for each in known:

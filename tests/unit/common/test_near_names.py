@@ -45,6 +45,12 @@ def test_a_common_prefix_makes_no_names_alike():
     assert found == ": did you mean NAMEKEEPER_LISTEN_PORT?"
 
 
+@pytest.mark.parametrize(("characters", "found"), [(1_000, True), (1_001, False)])
+def test_a_name_without_end_is_not_compared(characters, found):
+    known = "a" * characters
+    assert near_names(known.upper(), [known]) == [known] * found
+
+
 @pytest.mark.parametrize("name", ["whi", "hwy", "wy", "whyy", "WHY?"])
 def test_one_wrong_letter_in_a_short_name_is_no_obstacle(name):
     assert near_names(name, ["why", "past", "audit", "demo"]) == ["why"]
