@@ -12,6 +12,7 @@ from collections.abc import Collection, Generator, Iterable, Mapping
 from msgspec import json
 
 from namekeeper.common.slices import run_slices
+from namekeeper.errors import RequestError
 from namekeeper.messages.body_types import (
     RawBrokerMemberGroupBody,
     RawClusterInfo,
@@ -26,10 +27,12 @@ from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
 from namekeeper.model.topic import QueueData
 from namekeeper.model.version import DataVersion
+from namekeeper.wire.codes import ResponseCode
 
 __all__ = [
     "EMPTY_FILTER_SERVER_TABLE",
     "SLICE_NAMES",
+    "RouteSize",
     "assemble_topic_route",
     "decode_broker_member_group",
     "decode_cluster_info",
@@ -60,6 +63,12 @@ SLICE_PARTS = 2_048
 """Mapped queues, or filter servers, encoded in one slice: a millisecond at most."""
 PARTS_OF_NAME = SLICE_PARTS // SLICE_NAMES
 """Parts that a broker name or an address counts besides."""
+BYTES_OF_PART = 64
+"""Encoded bytes of filter servers that count as one part more: their names may be long."""
+
+ROUTE_BYTES_LIMIT = 16 * 1024 * 1024
+"""Bytes of a route: a stock client closes the connection at a longer frame. Rows of a few registrations, each
+within its limits, would otherwise make an answer of hundreds of megabytes."""
 
 EMPTY_FILTER_SERVER_TABLE = b"{}"
 """The usual value of `filterServerTable`."""
@@ -69,6 +78,27 @@ _MAX_SAFE_INTEGER = 2**53 - 1
 
 _encode = json.Encoder().encode
 _BOOLS = {False: b"false", True: b"true"}
+
+
+class RouteSize:
+    """The bytes of one route, counted while it is encoded."""
+
+    def __init__(self) -> None:
+        self._left = ROUTE_BYTES_LIMIT
+
+    def add(self, encoded: bytes) -> bytes:
+        """Count encoded bytes, and return them.
+
+        Raises:
+            RequestError: SYSTEM_ERROR (1), the route has become longer than clients read.
+        """
+        self._left -= len(encoded)
+        if self._left < 0:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR,
+                f"the route of this topic has more than {ROUTE_BYTES_LIMIT} bytes: no client reads it",
+            )
+        return encoded
 
 
 def encode_topic_route(route: TopicRouteData, *, standard: bool) -> bytes:
@@ -140,19 +170,24 @@ def encode_filter_server_table(filter_servers: Mapping[str, Collection[str]]) ->
     """Write broker address -> filter servers."""
     if not filter_servers:
         return EMPTY_FILTER_SERVER_TABLE
-    return run_slices(encode_filter_servers_in_slices(filter_servers))
+    return run_slices(encode_filter_servers_in_slices(filter_servers, RouteSize()))
 
 
 def encode_filter_servers_in_slices(
-    filter_servers: Mapping[str, Collection[str]],
+    filter_servers: Mapping[str, Collection[str]], size: RouteSize
 ) -> Generator[None, None, bytes]:
-    """Write broker address -> filter servers, yielding wherever an event-loop iteration may end."""
+    """Write broker address -> filter servers, yielding wherever an event-loop iteration may end.
+
+    Raises:
+        RequestError: the route is too large.
+    """
     members: list[bytes] = []
     parts = 0
     for addr in sorted(filter_servers):
         servers = filter_servers[addr]
-        members.append(b"%b:%b" % (_encode(addr), _encode(servers)))
-        parts += PARTS_OF_NAME + len(servers)
+        member = size.add(b"%b:%b" % (_encode(addr), _encode(servers)))
+        members.append(member)
+        parts += PARTS_OF_NAME + len(servers) + len(member) // BYTES_OF_PART
         if parts >= SLICE_PARTS:
             parts = 0
             yield
@@ -161,19 +196,23 @@ def encode_filter_servers_in_slices(
 
 def encode_mappings_by_broker(mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool) -> bytes:
     """Write `topicQueueMappingByBroker`: broker name -> mapping."""
-    return run_slices(encode_mappings_in_slices(mappings, standard=standard))
+    return run_slices(encode_mappings_in_slices(mappings, RouteSize(), standard=standard))
 
 
 def encode_mappings_in_slices(
-    mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool
+    mappings: Mapping[str, TopicQueueMappingInfo], size: RouteSize, *, standard: bool
 ) -> Generator[None, None, bytes]:
-    """Write `topicQueueMappingByBroker`, yielding wherever an event-loop iteration may end."""
+    """Write `topicQueueMappingByBroker`, yielding wherever an event-loop iteration may end.
+
+    Raises:
+        RequestError: the route is too large.
+    """
     members: list[bytes] = []
     parts = 0
     for name in sorted(mappings):
         mapping = mappings[name]
         encoded = yield from _encode_mapping_in_slices(mapping, standard=standard)
-        members.append(b"%b:%b" % (_encode(name), encoded))
+        members.append(size.add(b"%b:%b" % (_encode(name), encoded)))
         parts += PARTS_OF_NAME + len(mapping.curr_id_map) % SLICE_PARTS
         if parts >= SLICE_PARTS:
             parts = 0

@@ -8,8 +8,10 @@ from collections.abc import Callable, Collection, Generator, KeysView
 from functools import partial
 from typing import TypeVar
 
+from namekeeper.errors import RequestError
 from namekeeper.messages.bodies import (
     SLICE_NAMES,
+    RouteSize,
     assemble_topic_route,
     encode_filter_servers_in_slices,
     encode_mappings_in_slices,
@@ -86,13 +88,18 @@ class WideRoutes:
         self.kept_bytes = 0
 
     def encode(self, route: TopicRouteData) -> Generator[None, None, bytes]:
-        """Encode a route, yielding wherever an event-loop iteration may end."""
-        brokers = yield from _joined(route.broker_datas, self._encode_broker, _names_worth)
-        queues = yield from _joined(route.queue_datas, self._encode_queues, lambda _: 1)
+        """Encode a route, yielding wherever an event-loop iteration may end.
+
+        Raises:
+            RequestError: the route is too large.
+        """
+        size = RouteSize()
+        brokers = yield from _joined(route.broker_datas, self._encode_broker, _names_worth, size)
+        queues = yield from _joined(route.queue_datas, self._encode_queues, lambda _: 1, size)
         mappings, encoded = route.topic_queue_mapping_by_broker, None
         if mappings:
-            encoded = yield from encode_mappings_in_slices(mappings, standard=self._is_standard)
-        filter_servers = yield from encode_filter_servers_in_slices(route.filter_server_table)
+            encoded = yield from encode_mappings_in_slices(mappings, size, standard=self._is_standard)
+        filter_servers = yield from encode_filter_servers_in_slices(route.filter_server_table, size)
         yield
         return assemble_topic_route(brokers, queues, filter_servers, route.order_topic_conf, encoded)
 
@@ -112,7 +119,10 @@ class WideRoutes:
         if route is None:
             self._under_way.pop(topic, None)
             return otherwise
-        answer = Response(body=(yield from self.encode(route)))
+        try:
+            answer = Response(body=(yield from self.encode(route)))
+        except RequestError as refusal:  # kept too: the next lookup would encode as much for nothing
+            answer = Response(refusal.code, refusal.remark)
         if topic in self._under_way and may_keep(len(answer.body)):
             self.kept_bytes += len(answer.body)
             self._answers[topic] = answer
@@ -126,14 +136,14 @@ def _names_worth(broker: BrokerData) -> int:
 
 
 def _joined(
-    values: list[T], encode: Callable[[T], bytes], worth: Callable[[T], int]
+    values: list[T], encode: Callable[[T], bytes], worth: Callable[[T], int], size: RouteSize
 ) -> Generator[None, None, list[bytes]]:
     """Encode values; return the fragments of each slice with commas between them."""
     joined: list[bytes] = []
     some: list[bytes] = []
     left = SLICE_NAMES
     for value in values:
-        some.append(encode(value))
+        some.append(size.add(encode(value)))
         left -= worth(value)
         if left <= 0:
             joined.append(b",".join(some))

@@ -13,6 +13,7 @@ from namekeeper.messages import bodies
 from namekeeper.messages.bodies import (
     EMPTY_FILTER_SERVER_TABLE,
     SLICE_NAMES,
+    RouteSize,
     assemble_topic_route,
     decode_broker_member_group,
     decode_cluster_info,
@@ -249,8 +250,11 @@ def test_a_large_mapping_and_many_filter_servers_are_written_in_slices(monkeypat
     wholes = encode_mappings_by_broker({"b": mapping}, standard=False), encode_filter_server_table(servers)
     monkeypatch.setattr(bodies, "SLICE_PARTS", 3)
     monkeypatch.setattr(bodies, "PARTS_OF_NAME", 1)
-    assert sum(1 for _ in encode_mappings_in_slices({"b": mapping}, standard=False)) == 3
-    assert sum(1 for _ in encode_filter_servers_in_slices(servers)) == 4
+    assert sum(1 for _ in encode_mappings_in_slices({"b": mapping}, RouteSize(), standard=False)) == 3
+    assert sum(1 for _ in encode_filter_servers_in_slices(servers, RouteSize())) == 4
+    long_names = {f"10.0.0.{number}:1": ("x" * 200,) for number in range(4)}
+    monkeypatch.setattr(bodies, "SLICE_PARTS", 5)
+    assert sum(1 for _ in encode_filter_servers_in_slices(long_names, RouteSize())) == 4
     assert wholes == (
         encode_mappings_by_broker({"b": mapping}, standard=False),
         encode_filter_server_table(servers),

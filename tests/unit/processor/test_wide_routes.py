@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.common.slices import run_slices
+from namekeeper.errors import RequestError
 from namekeeper.messages import bodies
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.processor import route_answers, wide_routes
@@ -121,3 +122,42 @@ def test_a_route_of_few_names_with_many_parts_is_made_in_slices_too(server, monk
     assert isinstance(answer, Sliced)
     assert len([*answer.make()]) > 2
     assert run_slices(READERS[105](server.state, asked).make()) == whole
+
+
+@pytest.mark.parametrize(
+    ("parts", "fields"),
+    [
+        *((parts, {}) for parts in LARGE_PARTS),
+        ("mapped queues", {"__ZONE_MODE": "true", "__ZONE_NAME": "east"}),
+    ],
+)
+def test_no_lookup_makes_a_route_that_is_longer_than_clients_read(server, monkeypatch, parts, fields):
+    body = LARGE_PARTS[parts].encode()
+    for broker_id in range(3):
+        assert server.register(body, brokerId=str(broker_id), brokerAddr=f"10.0.0.1:{broker_id}").code == 0
+    monkeypatch.setattr(route_answers, "WIDE_PARTS", 2)
+    asked = request(105, {"topic": "T", **fields})
+    size = len(run_slices(READERS[105](server.state, asked).make()).body)
+    monkeypatch.setattr(bodies, "ROUTE_BYTES_LIMIT", size // 2)
+    server.state.route_answers.reconfigure(server.state.settings)
+    refusal = outcome(READERS[105](server.state, asked))
+    assert (refusal.code, refusal.body) == (1, b"")
+    assert f"more than {size // 2} bytes" in refusal.remark
+
+
+def test_a_route_that_is_too_long_is_encoded_once_until_it_changes(wide, monkeypatch):
+    answers = wide.state.route_answers
+    monkeypatch.setattr(bodies, "ROUTE_BYTES_LIMIT", 100)
+    assert run_slices(answers.get("TopicTest", True).make()).code == 1
+    assert [*answers.get("TopicTest", True).make()] == []
+    monkeypatch.setattr(bodies, "ROUTE_BYTES_LIMIT", 10_000)
+    wide.ask(205, {"brokerName": "broker-b"})
+    assert run_slices(answers.get("TopicTest", True).make()).code == 0
+
+
+def outcome(sliced: Sliced) -> Response:
+    """The answer to a wide lookup, as the server sends it."""
+    try:
+        return run_slices(sliced.make())
+    except RequestError as refusal:
+        return Response(refusal.code, refusal.remark)
