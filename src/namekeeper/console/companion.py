@@ -93,7 +93,7 @@ class Companion:
         collect: Callable[[], Iterable[Collector]] = tuple,
         announce: Callable[[str], None],
     ) -> None:
-        self._histories, self._folders = histories, folders
+        self.histories, self._folders = histories, folders
         self._reasons, self._collect, self._announce = reasons, collect, announce
         self._page = page
         self._drift = computed_drift(histories, SystemClock()) if views is None else views.drift_of_now
@@ -111,7 +111,7 @@ class Companion:
 
     def health(self) -> HealthState:
         """The present state, for probes. A companion with a problem serves what it has."""
-        problems = {each.namesrv: each.followed.problem for each in self._histories.all}
+        problems = {each.namesrv: each.followed.problem for each in self.histories.all}
         if self._folders is not None:
             problems |= self._folders.problems
         degraded = dict(self._reasons())
@@ -172,9 +172,11 @@ class Companion:
         return IncidentJournals(found, is_whole=is_whole).read(since) if found else []
 
     async def _look(self, folders: JournalFolders) -> None:
-        """Follow journals that appear, and say which can't be followed."""
+        """Follow journals that appear, no more those that are gone, and say which can't be followed."""
         said: Mapping[str, str] = {}
         while True:
+            for namesrv in await self._threads.run(folders.drop_left):
+                await self._reader.remove(namesrv)
             for source in await self._threads.run(folders.look):
                 for namesrv in source.namesrvs():
                     await self._reader.add(namesrv, source)

@@ -344,6 +344,12 @@ class Histories:
             self._show([*self.all, history])
             self.revision += 1
 
+    def remove(self, history: FollowedHistory) -> None:
+        """Show a history no more; each of the others then has a larger share of the memory."""
+        with self.lock:
+            self._show([each for each in self.all if each is not history])
+            self.revision += 1
+
     def _show(self, found: Sequence[FollowedHistory]) -> None:
         for each in found:
             each.bound(self._limit_bytes // len(found))

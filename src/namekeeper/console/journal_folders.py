@@ -1,6 +1,7 @@
 """Folders in which journals are followed, also those that appear there later."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from namekeeper.answers.source import no_such_cluster
 from namekeeper.clock import Clock
@@ -19,6 +20,7 @@ class JournalFolders:
         made: a folder that this process fills. It is no problem that there is no journal yet. Empty: none.
         clock: tells the present; None is the system's.
         label: of the cluster whose journals are followed; None: all are.
+        has_left: tells of a journal in `made` whether its name server is gone, so that it is not followed.
     """
 
     def __init__(
@@ -28,9 +30,11 @@ class JournalFolders:
         clock: Clock | None = None,
         *,
         label: str | None = None,
+        has_left: Callable[[FoundJournal], bool] = lambda _: False,
     ) -> None:
         self._folders = [*folders, *([made] if made else [])]
         self._made, self._clock, self._label = made, clock, label
+        self._has_left = has_left
         self._others: dict[FoundJournal, str] = {}
         """Journals of other clusters, with their labels."""
         self._taken: dict[FoundJournal, str] = {}
@@ -71,12 +75,35 @@ class JournalFolders:
         }
         return [each for each in new.values() if isinstance(each, JournalSource)]
 
+    def drop_left(self) -> list[str]:
+        """Follow no more the journals whose name servers are gone, and those that were removed.
+
+        Returns:
+            Ids of their name servers.
+        """
+        gone = [each for each in self._taken if self._was_removed(each) or self._is_left_in_made(each)]
+        return [self._taken.pop(each) for each in gone]
+
+    def _was_removed(self, found: FoundJournal) -> bool:
+        """Whether the folder of a journal is gone from a folder of several, which is there."""
+        folder = Path(found.folder)
+        return found.folder not in self._folders and folder.parent.is_dir() and not folder.exists()
+
+    def _is_left_in_made(self, found: FoundJournal) -> bool:
+        is_made = bool(self._made) and Path(found.folder).parent == Path(self._made)
+        is_given = any(
+            Path(found.folder).is_relative_to(each) for each in self._folders if each != self._made
+        )
+        return is_made and not is_given and self._has_left(found)
+
     def _new(self) -> dict[FoundJournal, JournalSource | JournalError | ConfigError]:
         """Journals that are not followed yet, or why one can't be."""
         found: dict[FoundJournal, JournalSource | JournalError | ConfigError] = {}
         for folder in self._folders:
             for each in find_journals(folder):
                 if each in self._taken or each in found or each in self._others:
+                    continue
+                if self._is_left_in_made(each):
                     continue
                 try:
                     if self._is_wanted(each):

@@ -43,7 +43,7 @@ class HistoriesReader:
         self.has_read = asyncio.Event()
         """Set when each history that was there at the start was read completely once."""
         self._unread: set[FollowedHistory] = set()
-        self._following: set[asyncio.Task[None]] = set()
+        self._following: dict[FollowedHistory, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Read until cancelled; a bug in one reading ends none of the others."""
@@ -52,13 +52,15 @@ class HistoriesReader:
             self._unread = set(first)
             await self._begin(first)
             for each in first:
-                self._follow(each)
+                if each in self.histories.all:  # not removed meanwhile
+                    self._follow(each)
             self._note_read()
             await asyncio.Event().wait()
         finally:
-            for task in self._following:
+            tasks = [*self._following.values()]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._following, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def add(self, namesrv: str, source: HistorySource) -> None:
         """Read the history of a further name server on; it is shown once it was read completely.
@@ -71,6 +73,18 @@ class HistoriesReader:
         await self._threads.run(self.histories.read, history)
         self.histories.add(history)
         self._follow(history)
+        await self.tell()
+
+    async def remove(self, namesrv: str) -> None:
+        """Read the history of a name server no more, and show it no more."""
+        for history in [each for each in self.histories.all if each.namesrv == namesrv]:
+            self._unread.discard(history)
+            task = self._following.pop(history, None)
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await self._threads.run(self.histories.remove, history)
+        self._note_read()
         await self.tell()
 
     async def wait_for_change(self, is_over: Callable[[], bool], seconds: float) -> None:
@@ -96,7 +110,7 @@ class HistoriesReader:
         self.has_begun.set()
 
     def _follow(self, history: FollowedHistory) -> None:
-        self._following.add(asyncio.create_task(self._read_on(history)))
+        self._following[history] = asyncio.create_task(self._read_on(history))
 
     async def _read_on(self, history: FollowedHistory) -> None:
         while True:

@@ -157,6 +157,9 @@ class FollowedWatch:
             there = ", ".join(sorted(journals)) or "none"
             return text_answer(400 if not name else 404, f"{which}: /watch?topic=A&namesrv=ID of {there}")
         found = journals[name]
+        for each, (routes, _) in [*self._pages.items()]:
+            if each not in journals.values() and not routes.is_reading:
+                del self._pages[each]
         if found not in self._pages:
             routes = FollowedRoutes(found, clock=self._clock, scheduler=self._scheduler)
             self._pages[found] = routes, WatchPage(routes, refuse=self._refuse)

@@ -10,6 +10,7 @@ from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.model.now import Now
 from namekeeper.observe.config import ObservedCluster, Observing, Target, journal_settings, writer_settings
+from namekeeper.observe.departed import DEPARTED_MS, DepartedJournals
 from namekeeper.observe.journal import ObservedJournal
 from namekeeper.observe.log_file import ServerLog
 from namekeeper.observe.memory import MemoryLimits
@@ -32,6 +33,8 @@ DISCOVER_SECONDS = 15.0
 DISCOVERED_LIMIT = 64
 """Name servers behind one name: each has a connection and a folder, and the DNS may name any number."""
 AFTER_A_BUG_SECONDS = 10.0
+REMOVE_SECONDS = 600.0
+"""How often journals of name servers that are gone are looked at."""
 
 OpenSender = Callable[[ObservedCluster], AbstractAsyncContextManager[ObservedSender]]
 """Opens a sender to one name server of a cluster."""
@@ -46,6 +49,7 @@ class Observers:
         open_sender: opens the sender of each observer.
         clock: the time.
         on_change: called with the id of a name server, and its status, when its state is another.
+        on_removed: called with the id of a name server whose journal was removed.
         resolve: gives the addresses of a host; None asks the system.
     """
 
@@ -56,19 +60,31 @@ class Observers:
         *,
         clock: Clock,
         on_change: Callable[[str, ObserverStatus], object] = lambda _id, _status: None,
+        on_removed: Callable[[str], object] = lambda _id: None,
         resolve: Resolve | None = None,
     ) -> None:
         self._observing = observing
         self._open_sender = open_sender
         self._clock = clock
-        self._on_change = on_change
+        self._on_change, self._on_removed = on_change, on_removed
         self._resolve = resolve
         self._memory = MemoryLimits()
         self._threads = DaemonThreads("answer", THREADS)
+        self._removing = DaemonThreads("old journals", 1)
+        self._listed = {
+            Target.of(cluster, each).id for cluster in observing.clusters for each in cluster.name_servers
+        }
         self._observers: dict[str, NameServerObserver] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._found_by: dict[str, tuple[str, Address]] = {}
         """Id of a discovered name server -> label of its cluster, and the name that it was behind."""
+        self._absent_since: dict[str, int] = {}
+        """Id of a discovered name server that is gone from the DNS -> since when, monotonic ms."""
+        self._unresolved: set[tuple[str, Address]] = set()
+        """Label of a cluster, and a name in the DNS that never had addresses since the start."""
+        self.departed = DepartedJournals(
+            observing.journal, observing.limits.max_age_ms, self._is_wanted, clock
+        )
         self.undiscovered: dict[str, str] = {}
         """Name in the DNS -> why its addresses are not known now."""
 
@@ -79,6 +95,7 @@ class Observers:
     async def run(self) -> None:
         """Observe until cancelled; then end every journal at its last answer."""
         resolve = self._resolve or Resolver().addresses
+        removing = asyncio.create_task(self._remove_old(), name="remove old journals")
         try:
             for cluster in self._observing.clusters:
                 for address in cluster.name_servers:
@@ -89,26 +106,34 @@ class Observers:
                         await self._discover(cluster, name, resolve)
                 await asyncio.sleep(DISCOVER_SECONDS)
         finally:
-            tasks = list(self._tasks.values())
+            tasks = [removing, *self._tasks.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _discover(self, cluster: ObservedCluster, name: Address, resolve: Resolve) -> None:
-        """Observe each address behind a name, and no more those that are gone from it and do not answer."""
+        """Observe each address behind a name. Those that are gone from it are observed while they answer."""
         try:
             hosts = sorted(await resolve(name.host))
         except OSError as error:
             self._note_undiscovered(name, f"{name.host}: {error.strerror or error}")
+            if not self._behind(cluster, name):
+                self._unresolved.add((cluster.label, name))
             return
         self._note_undiscovered(name, "")
+        self._unresolved.discard((cluster.label, name))
         targets = {
             target.id: target for target in (Target.of(cluster, Address(host, name.port)) for host in hosts)
         }
         found = self._behind(cluster, name)
+        now_ms = self._clock.now().mono_ms
+        for id_ in found & targets.keys():
+            self._absent_since.pop(id_, None)
         for id_ in found - targets.keys():
             observer = self._observers.get(id_)
-            if observer is None or observer.status().state is not ObserverState.OBSERVED:
+            is_observed = observer is not None and observer.status().state is ObserverState.OBSERVED
+            absent_ms = now_ms - self._absent_since.setdefault(id_, now_ms)
+            if not is_observed or absent_ms >= DEPARTED_MS:
                 await self._stop(id_)
         room = DISCOVERED_LIMIT - len(self._behind(cluster, name))
         new = [target for id_, target in targets.items() if id_ not in self._tasks]
@@ -133,8 +158,24 @@ class Observers:
             self._observe(cluster, target), name=f"observe {target.id}"
         )
 
+    def _is_wanted(self, id_: str) -> bool:
+        """Whether a name server is observed, or may be behind a name whose addresses were never known."""
+        of_unresolved = any(not label or id_.startswith(f"{label}.") for label, _ in self._unresolved)
+        return id_ in self._tasks or id_ in self._listed or of_unresolved
+
+    async def _remove_old(self) -> None:
+        """Remove old journals of name servers that are gone; a bug or a disk in it holds up nothing else."""
+        while True:
+            await asyncio.sleep(REMOVE_SECONDS)
+            try:
+                for id_ in await self._removing.run(self.departed.remove_old):
+                    self._on_removed(id_)
+            except Exception:
+                log.exception("a bug in the removal of old journals")
+
     async def _stop(self, id_: str) -> None:
         del self._found_by[id_]
+        self._absent_since.pop(id_, None)
         task = self._tasks.pop(id_)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -112,6 +113,19 @@ async def test_a_journal_that_appears_is_shown_without_a_restart(tmp_path):
         await asyncio.to_thread(beside.write, "b_1")
         await eventually(lambda: beside.names == ["a_1", "b_1"])
         assert '"b_1"' in (await beside.get("/api/overview"))[1]
+
+
+async def test_a_name_server_that_is_gone_is_not_shown_and_is_no_problem(tmp_path):
+    beside = await made(tmp_path)
+    await asyncio.to_thread(beside.write, "b_1")
+    async with running(beside):
+        await eventually(lambda: beside.names == ["a_1", "b_1"])
+        await asyncio.to_thread(shutil.rmtree, tmp_path / "b_1")
+        await eventually(lambda: beside.names == ["a_1"])
+        assert (await beside.get("/readyz?strict=1"))[0] == 200
+        assert "b_1" not in (await beside.get("/api/overview"))[1]
+        await asyncio.to_thread(beside.write, "b_1")
+        await eventually(lambda: beside.names == ["a_1", "b_1"])
 
 
 async def test_probes_need_no_token_and_metrics_do(tmp_path):

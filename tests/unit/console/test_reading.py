@@ -76,6 +76,22 @@ async def test_a_history_that_is_added_later_is_shown_once_it_is_read_and_follow
         await eventually(lambda: "b-new" in brokers(histories, "b_1"))
 
 
+async def test_a_history_that_is_removed_is_shown_and_read_no_more(pair):
+    histories = await asyncio.to_thread(lambda: Histories([each.source for each in pair]))
+    reader = HistoriesReader(histories)
+    async with running(reader):
+        await reader.has_read.wait()
+        revision, gone = histories.revision, histories.all[1]
+        await reader.remove("b_1")
+        assert [each.history.namesrv for each in histories.followed] == ["a_1"]
+        assert histories.revision > revision
+        reads = []
+        histories.read = reads.append
+        await eventually(lambda: len(reads) > 3)
+        assert gone not in reads
+        await reader.remove("b_1")
+
+
 def test_each_history_has_a_smaller_share_of_the_memory_when_there_is_one_more(pair, monkeypatch):
     shares: dict[str, int] = {}
     bound = FollowedHistory.bound
@@ -90,6 +106,10 @@ def test_each_history_has_a_smaller_share_of_the_memory_when_there_is_one_more(p
     assert shares == {"a_1": 1_000_000}
     histories.add(histories.prepared("b_1", b.source))
     assert shares == {"a_1": 500_000, "b_1": 500_000}
+    histories.remove(histories.all[0])
+    assert shares == {"a_1": 500_000, "b_1": 1_000_000}
+    histories.remove(histories.all[0])
+    assert histories.all == []
 
 
 async def test_without_histories_everything_is_read():

@@ -36,10 +36,11 @@ class Several:
         self.networks = []
         self.hosts = []
         self.fails = 0
-        self.changes = []
+        self.changes, self.removed = [], []
         self.observers = Observers(
             Observing("j", (cluster,)), self.open, clock=LoopClock(),
             on_change=lambda id_, status: self.changes.append((id_, status.state)), resolve=self.resolve,
+            on_removed=self.removed.append,
         )  # fmt: skip
 
     @asynccontextmanager
@@ -97,6 +98,69 @@ async def test_name_servers_come_and_go_behind_a_name(periods):
         several.networks[0].is_reachable = False
         await asyncio.sleep(3 * DISCOVER_SECONDS)
         assert set(several.states()) == {f"c.10.0.0.{n}_9876" for n in (2, 3)}
+
+
+async def test_one_that_is_gone_from_the_name_and_answers_is_observed_for_a_while(periods, monkeypatch):
+    monkeypatch.setattr(module, "DEPARTED_MS", 5_000 * DISCOVER_SECONDS)
+    several = Several(discover=(Address("ns", 9876),))
+    several.hosts = ["10.0.0.1", "10.0.0.2"]
+    async with several:
+        await asyncio.sleep(5)
+        several.hosts = ["10.0.0.2"]
+        await asyncio.sleep(4 * DISCOVER_SECONDS)
+        several.hosts = ["10.0.0.1", "10.0.0.2"]
+        await asyncio.sleep(2 * DISCOVER_SECONDS)
+        several.hosts = ["10.0.0.2"]
+        await asyncio.sleep(4 * DISCOVER_SECONDS)
+        assert set(several.states()) == {"c.10.0.0.1_9876", "c.10.0.0.2_9876"}, "it was back in between"
+        assert len(periods["c.10.0.0.1_9876"]) == 1
+        await asyncio.sleep(3 * DISCOVER_SECONDS)
+        assert set(several.states()) == {"c.10.0.0.2_9876"}
+        assert periods["c.10.0.0.1_9876"][0].ended
+
+
+async def test_a_name_server_counts_as_gone_only_once_its_name_was_resolved(periods, monkeypatch):
+    wanted = []
+    monkeypatch.setattr(module, "REMOVE_SECONDS", DISCOVER_SECONDS)
+    monkeypatch.setattr(
+        module, "DepartedJournals", lambda *settings: wanted.append(settings[2]) or Departed()
+    )
+    several = Several("10.0.0.9", discover=(Address("ns", 9876),))
+    several.hosts = OSError(-2, "no such name")
+    (is_wanted,) = wanted
+    ids = ("c.10.0.0.1_9876", "c.10.0.0.2_9876", "c.10.0.0.9_9876", "d.10.0.0.1_9876")
+    assert [*filter(is_wanted, ids)] == [ids[2]], "nobody was asked yet, and those of the list never go"
+    async with several:
+        await asyncio.sleep(1)
+        assert [*filter(is_wanted, ids)] == [*ids[:3]]
+        several.hosts = ["10.0.0.1"]
+        await asyncio.sleep(2 * DISCOVER_SECONDS)
+        several.hosts = OSError(-2, "no such name")
+        await asyncio.sleep(2 * DISCOVER_SECONDS)
+        assert [*filter(is_wanted, ids)] == [ids[0], ids[2]], "what was known stays known"
+
+
+class Departed:
+    """Departed journals, of which each look finds one; the first one is a bug."""
+
+    def __init__(self):
+        self.looks = 0
+
+    def remove_old(self):
+        self.looks += 1
+        if self.looks == 1:
+            raise ValueError("a bug")
+        return [f"gone-{self.looks}"]
+
+
+async def test_a_bug_in_the_removal_of_journals_ends_nothing(periods, monkeypatch, caplog):
+    monkeypatch.setattr(module, "REMOVE_SECONDS", 1.0)
+    monkeypatch.setattr(module, "DepartedJournals", lambda *_: Departed())
+    async with Several("a") as several:
+        await asyncio.sleep(5)
+        assert several.states() == {"c.a_9876": ObserverState.OBSERVED}
+    assert "a bug in the removal of old journals" in caplog.text
+    assert several.removed[:2] == ["gone-2", "gone-3"]
 
 
 async def test_a_name_that_is_not_known_is_said_and_ends_nothing(periods):

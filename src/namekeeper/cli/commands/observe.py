@@ -191,8 +191,10 @@ def _follow(
         _make_folder(observing.journal)
     openers = {cluster.label: _client_opener(cluster.access, secret) for cluster in observing.clusters}
     observers = Observers(
-        observing, lambda cluster: openers[cluster.label](), clock=SystemClock(), on_change=_announce
-    )
+        observing, lambda cluster: openers[cluster.label](), clock=SystemClock(),
+        on_change=_announce, on_removed=lambda id_: echo(f"{id_}: journal removed: older than the retention"),
+    )  # fmt: skip
+    observers.departed.begin()
     shadows = [
         ShadowServer(
             shadow_id(each.label),
@@ -327,7 +329,9 @@ def _companion(  # noqa: PLR0913 - one for each part
     if page is None and messages is None:
         return None
     made = observing.journal if observing.clusters else ""
-    folders = JournalFolders(observing.with_journals, made, label=observing.shown_label)
+    folders = JournalFolders(
+        observing.with_journals, made, label=observing.shown_label, has_left=observers.departed.has_left
+    )
     histories = Histories(folders.look(), history_bytes)
     causes_bytes = history_bytes // CAUSE_PART
     views = ConsoleViews(

@@ -11,10 +11,13 @@ from click.testing import CliRunner
 from namekeeper.cli.commands import observe as command
 from namekeeper.cli.group import namekeeper
 from namekeeper.daemon_threads import DaemonThreads
+from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.observe.config import ShadowSettings
+from namekeeper.observe.departed import DepartedJournals
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.client import RemotingClient
 from tests.support.system.loops import virtual_time
+from tests.unit.answers.story import Story
 
 
 @pytest.fixture
@@ -23,8 +26,9 @@ def made(monkeypatch):
     found = []
 
     class Observers:
-        def __init__(self, observing, open_sender, *, clock, on_change):
+        def __init__(self, observing, open_sender, *, clock, on_change, on_removed):
             found.append((observing, open_sender, on_change))
+            self.departed = DepartedJournals(observing.journal, 0, {"a_1"}.__contains__, clock)
 
     async def run(observers, shadows, companion, status_file):
         found.append(companion)
@@ -319,6 +323,15 @@ def test_messages_are_a_file_or_a_table_of_the_file(made, tmp_path):
     assert "the environment variable OPS is not set" in refused(run("-c", str(file)))
     file.write_text('with_journals = ["own"]\n[messages]\noutbox = "o"\n')
     assert "needs 1 to 20" in refused(run("-c", str(file)))
+
+
+def test_a_name_server_that_is_gone_for_long_is_not_on_the_page_and_one_that_is_observed_is(made, tmp_path):
+    for name in ("a_1", "gone_1"):
+        story = Story(name)
+        story.registers()
+        save_heard(story.folder(tmp_path / name), HeardTimes(0, [], ts=story.now, is_observed=True))
+    assert run("-n", "a:1", "--journal", str(tmp_path), "--port", "0").exit_code == 0
+    assert [each.namesrv for each in made[1].histories.all] == ["a_1"]
 
 
 def test_without_a_page_nobody_reads_the_journals(made, tmp_path):
