@@ -18,6 +18,7 @@ from namekeeper.history.history import History
 from namekeeper.pipeline.gold import steps
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.history.histories import READ, Record, histories
+from tests.support.history.histories import History as WrittenHistory
 from tests.support.history.observed import FIRST, MINUTE, ORDINARY, observed
 from tests.support.journal.history import history_of
 from tests.support.pipeline.duck import Duck
@@ -132,17 +133,39 @@ def test_disagreements_of_journals_are_those_of_gold(seed, count, actions, monke
     worlds = [each for each in histories(seed, count, actions=actions) if len(each.records) > 1]
     wanted: list[Mapping[str, Any]] = []
     for world in worlds:
-        records = [record for some in world.records.values() for record in some]
-        of_world = in_order(drift_of_gold(records))
-        groups = compared(live(records), None)
-        (cluster,) = groups.clusters
-        found = drift_of_cluster(cluster, disagreements(cluster, groups.at), 0, limit=1_000)
-        assert in_order(drift_of(found)) == of_world, world.name
-        wanted += of_world
+        wanted += same_drift(records_in(world), world.name)
     assert {len(each.records) for each in worlds} == {2, 3}
     assert {row["to_ts"] is None for row in wanted} == {True, False}
     assert {row["cause"] for row in wanted} == CAUSES
     assert any(len(row["name_servers"]) > 1 for row in wanted)
+
+
+def records_in(world: WrittenHistory) -> list[Record]:
+    return [record for some in world.records.values() for record in some]
+
+
+def same_drift(records: Sequence[Record], name: str) -> list[Mapping[str, Any]]:
+    """The disagreements of gold, which have to be those of journals."""
+    of_world = in_order(drift_of_gold(records))
+    groups = compared(live(records), None)
+    (cluster,) = groups.clusters
+    found = drift_of_cluster(cluster, disagreements(cluster, groups.at), 0, limit=1_000)
+    assert in_order(drift_of(found)) == of_world, name
+    return of_world
+
+
+def test_no_disagreement_of_gold_or_journals_is_about_a_shadow(monkeypatch):
+    """Of three name servers, the last of which is a shadow."""
+    monkeypatch.setattr(steps, "LEAST_SAMPLES", 1 << 40)
+    world = next(each for each in histories(6, 2, actions=60) if len(each.records) == 3)
+    *others, last = world.records
+    records = [
+        {**record, "namesrv": "east.shadow"} if record["namesrv"] == last else record
+        for record in records_in(world)
+    ]
+    found = same_drift(records, world.name)
+    assert {name for row in found for name in row["name_servers"]} == {*others}
+    assert {row["to_ts"] is None for row in found} == {True, False}
 
 
 def of_observed() -> list[Record]:

@@ -4,12 +4,13 @@ Only those of one cluster are compared. A label counts from its day on, for this
 tables remember: the states of a day are computed as if each name server always had the label of this day.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.common.shadow_names import is_shadow
 from namekeeper.pipeline.gold.chains import make_chain
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.graph import Graph
@@ -41,6 +42,8 @@ def find_clusters(
 ) -> list[tuple[Day, Mapping[str, NamesrvCluster]]]:
     """The cluster of each name server on each day; makes `namesrv_cluster` if there are several name servers.
 
+    That view has no shadows: they are not compared, because no client asks them (docs/decisions/0041).
+
     Args:
         engine: Runs the queries; it has `registered_broker`.
         graph: All views.
@@ -58,9 +61,9 @@ def find_clusters(
         later = {row["namesrv"]: row["cluster_label"] or "" for row in starts if row["from_ts"] < day.to_ts}
         labels = first | later
         of_day = {namesrv: NamesrvCluster(namesrv, label) for namesrv, label in labels.items()}
-        for namesrv, members in namesrv_clusters(sharing.get(day.day, {}), labels).items():
-            cluster = NamesrvCluster(min(members), max(labels[each] for each in members))
-            of_day[namesrv] = cluster
+        of_day |= _clusters_of(sharing.get(day.day, {}), labels)
+        compared = {each: sets for each, sets in sharing.get(day.day, {}).items() if not is_shadow(each)}
+        for namesrv, cluster in _clusters_of(compared, labels).items():
             with_brokers.setdefault(namesrv, []).append((day.from_ts, cluster))
         found.append((day, of_day))
     if len(first) > 1:
@@ -71,6 +74,14 @@ def find_clusters(
         ]
         engine.put("namesrv_cluster", _CLUSTER_DDL, rows)
     return found
+
+
+def _clusters_of(sharing: Mapping[str, Collection[str]], labels: Labels) -> dict[str, NamesrvCluster]:
+    """The cluster of each name server that had a broker in common with some, itself included."""
+    return {
+        namesrv: NamesrvCluster(min(members), max(labels[each] for each in members))
+        for namesrv, members in namesrv_clusters(sharing, labels).items()
+    }
 
 
 def parts_with_same_labels(

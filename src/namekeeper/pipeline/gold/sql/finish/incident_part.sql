@@ -119,7 +119,8 @@ long_drift AS (
   SELECT
     p.*,
     CASE
-      WHEN p.to_ts > h.up_to - CASE WHEN p.is_open THEN :together_end_ms ELSE :shortest_drift_ms END THEN :forever
+      WHEN p.to_ts > h.compared_up_to - CASE WHEN p.is_open THEN :together_end_ms ELSE :shortest_drift_ms END
+        THEN :forever
       ELSE p.to_ts
     END AS until
   FROM lacking_period p
