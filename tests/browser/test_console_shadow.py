@@ -28,3 +28,7 @@ def test_a_shadow_is_a_line_above_the_verdicts(browser: Any, tmp_path: Path):
         (line,) = [text for text in page.locator("p.banner").all_inner_texts() if text.startswith("shadow")]
         assert line.startswith("shadow: equal for 5 min")
         assert line.endswith(f"1 broker does not register with it: broker-c ({C})")
+        nothing = page.locator(
+            "text=Besides the shadow there are no two name servers to compare."
+        ).inner_text()
+        assert nothing.endswith("The line above compares the shadow with the others.")

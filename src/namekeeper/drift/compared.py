@@ -31,6 +31,8 @@ class Compared(Struct, frozen=True):
     """Wall ms."""
     clusters: Sequence[Sequence[Witness]]
     """The name servers of each cluster, those included that can't be compared."""
+    left_out: Sequence[str] = ()
+    """Ids of shadows, sorted: no client asks them."""
 
 
 def last_common_instant(histories: Sequence[History]) -> int:
@@ -66,7 +68,8 @@ def compared(
     addrs = {name: set(each.recent_addrs()) for name, each in witnesses.items()}
     clusters = namesrv_clusters(addrs, {each.namesrv: each.cluster_label for each in wanted})
     groups = sorted({tuple(sorted(members)) for members in clusters.values()})
-    return Compared(instant, [[witnesses[name] for name in group] for group in groups])
+    left_out = sorted({each.namesrv for each in histories} - witnesses.keys())
+    return Compared(instant, [[witnesses[name] for name in group] for group in groups], left_out)
 
 
 def lacking_a_cluster(histories: Sequence[History]) -> set[str]:

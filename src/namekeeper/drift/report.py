@@ -72,6 +72,8 @@ class DriftReport(Struct, frozen=True):
     """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
     differing: Differing = Differing()
     """Numbers of the things that the verdicts are about."""
+    left_out: Sequence[str] = ()
+    """Ids of shadows, sorted: `namekeeper shadow` compares them."""
 
     @property
     def is_compared(self) -> bool:
@@ -112,6 +114,8 @@ class DriftValue(Struct, frozen=True, kw_only=True):
     """Number of all verdicts."""
     unsettled: int
     """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
+    left_out: Sequence[str]
+    """Ids of shadows, sorted: `namekeeper shadow` compares them."""
 
 
 def find_drift(histories: Sequence[History], at: int | None = None) -> DriftReport:
@@ -153,7 +157,7 @@ def found_drift(groups: Compared) -> tuple[DriftReport, list[Found]]:
         every.append(of_cluster)
     found.sort(key=worst_first)
     name_servers.sort(key=lambda each: each.namesrv)
-    return DriftReport(groups.at, name_servers, found, unsettled, differing), every
+    return DriftReport(groups.at, name_servers, found, unsettled, differing, groups.left_out), every
 
 
 def report_values(report: DriftReport, limit: int) -> DriftValue:
@@ -165,6 +169,7 @@ def report_values(report: DriftReport, limit: int) -> DriftValue:
         verdicts=[verdict_value(each) for each in report.verdicts[:limit]],
         total=len(report.verdicts),
         unsettled=report.unsettled,
+        left_out=report.left_out,
     )
 
 

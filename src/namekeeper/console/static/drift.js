@@ -34,7 +34,16 @@ const Words = ({ text }) => text.split(/( )/).map((word, index) => (word.include
 const Details = ({ rows }) => (rows.length ? h("ul", { class: "evidence" }, rows.map((row) => h("li", { key: row.namesrv },
   h(Name, { text: row.namesrv }), `: ${printable(row.text)}`, row.at === null ? "" : [", ", h(When, { ms: row.at, windowMs: row.window_ms })]))) : null);
 
-const isAlone = (value) => value.name_servers.every((row) => !row.compared_with.length);
+// Clients do not ask shadows, so that these have lines of their own, for the present.
+const nothing = (value) => {
+  if (value.name_servers.some((row) => row.compared_with.length)) return "The name servers agree.";
+  if (!value.left_out.length) return "There are no two name servers to compare at this instant.";
+  const isOne = value.left_out.length === 1;
+  const shadow = isOne ? "the shadow" : "shadows";
+  return `Besides ${shadow} there are no two name servers to compare. ${value.shadows.length
+    ? `The ${isOne ? "line above compares" : "lines above compare"} ${shadow} with the others.`
+    : `namekeeper shadow --at compares ${shadow} with the others at an instant.`}`;
+};
 
 export const Drift = ({ overview, version }) => {
   const page = useContext(Page);
@@ -52,7 +61,7 @@ export const Drift = ({ overview, version }) => {
     value && value.unsettled ? h("p", { class: "soft" },
       `${value.unsettled.toLocaleString("en")} more ${value.unsettled === 1 ? "difference does" : "differences do"} not count: perhaps a change on its way.`) : null,
     value ? h(Table, {
-      label: "Verdicts", empty: isAlone(value) ? "There are no two name servers to compare at this instant." : "The name servers agree.",
+      label: "Verdicts", empty: nothing(value),
       columns: [{ title: "since", kind: "time" }, { title: "what" }, { title: "verdict", kind: "details" }, { title: "look at", kind: "addr" }],
       rows: value.verdicts.map((row) => ({
         key: `${row.kind} ${row.summary}`,

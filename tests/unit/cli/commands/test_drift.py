@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from namekeeper.cli.group import namekeeper
 from tests.unit.drift.fleet import A, align_ends, fleet
+from tests.unit.drift.test_shadow import with_shadow
 
 
 def run(*arguments):
@@ -114,7 +115,17 @@ def test_one_name_server_has_nobody_to_be_compared_with(tmp_path):
     stories = fleet(1)
     result = run(*journals(stories, tmp_path))
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "there are no two name servers to compare" in result.stderr
+    assert result.stderr == "there are no two name servers to compare\n"
+
+
+def test_a_name_server_beside_its_shadow_has_nobody_else_to_be_compared_with(tmp_path):
+    stories = with_shadow(1)
+    align_ends(stories)
+    result = run(*journals(stories, tmp_path))
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == (
+        "there are no two name servers to compare: clients do not ask shadow, which `namekeeper shadow` compares\n"
+    )
 
 
 def test_a_name_server_whose_records_ended_is_named(stories, tmp_path):
