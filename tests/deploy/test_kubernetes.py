@@ -81,7 +81,7 @@ EVERY_VALUE: Mapping[str, Any] = {
     "prometheusRule": True,
     "observe": {
         "enabled": True, "config": 'answer_within = "9s"\n[clusters.east]\nname_servers = ["ns:9876"]\n',
-        "hostNames": ["page.example.com"], "tokenSecret": "page",
+        "shadowPort": 9877, "hostNames": ["page.example.com"], "tokenSecret": "page",
         "extraEnv": [{"name": "OPS", "valueFrom": {"secretKeyRef": {"name": "receivers", "key": "ops"}}}],
         "storage": {"size": "2Gi", "className": "slow"}, "resources": {"limits": {"memory": "512Mi"}},
     },
@@ -110,7 +110,9 @@ def rendered(folder: Path, values: Mapping[str, object] = MappingProxyType({})) 
 
 
 PLAIN = by_kind(MANIFESTS.read_text())
-OBSERVE = by_kind((MANIFESTS.parent / "namekeeper-observe.yaml").read_text())
+OBSERVE_TEXT = (MANIFESTS.parent / "namekeeper-observe.yaml").read_text()
+OBSERVE = by_kind(re.sub("(?m)^ *#shadow .*\n", "", OBSERVE_TEXT))
+WITH_SHADOW = by_kind(OBSERVE_TEXT.replace("#shadow ", ""))
 POD = PLAIN["StatefulSet", "namekeeper"]["spec"]["template"]["spec"]
 
 
@@ -163,6 +165,27 @@ def test_the_chart_makes_the_same_companion(tmp_path: Path):
     assert {key: each for key, each in made.items() if key not in PLAIN} == OBSERVE
 
 
+def test_the_companion_may_have_a_shadow_that_brokers_reach_at_its_service():
+    (cluster,) = observed_by(WITH_SHADOW).clusters
+    assert cluster.shadow is not None
+    assert observed_by(by_kind(OBSERVE_TEXT)) == observed_by(OBSERVE)
+    stateful = WITH_SHADOW["StatefulSet", "namekeeper-observe"]
+    (container,) = stateful["spec"]["template"]["spec"]["containers"]
+    service = WITH_SHADOW["Service", "namekeeper-observe"]["spec"]["ports"]
+    assert [each["port"] for each in service] == [each["containerPort"] for each in container["ports"]]
+    assert service[1] == {"name": "shadow", "port": cluster.shadow.port}
+    assert check(WITH_SHADOW) == len(WITH_SHADOW)
+    (plain,) = observed_by(OBSERVE).clusters
+    assert plain.shadow is None
+
+
+@needs_helm
+def test_the_chart_makes_the_same_companion_with_a_shadow(tmp_path: Path):
+    made = by_kind(rendered(tmp_path, {"observe": {"enabled": True, "shadowPort": 9876}}))
+    del made["StatefulSet", "namekeeper-observe"]["spec"]["template"]["metadata"]["annotations"]
+    assert {key: each for key, each in made.items() if key not in PLAIN} == WITH_SHADOW
+
+
 @needs_helm
 def test_values_of_the_companion_are_used(tmp_path: Path):
     made = by_kind(rendered(tmp_path, EVERY_VALUE))
@@ -170,6 +193,7 @@ def test_values_of_the_companion_are_used(tmp_path: Path):
     stateful = made["StatefulSet", "namekeeper-observe"]["spec"]
     (container,) = stateful["template"]["spec"]["containers"]
     assert "--allow-host=page.example.com" in container["args"]
+    assert container["ports"][1:] == [{"name": "shadow", "containerPort": 9877}]
     assert container["env"][0]["valueFrom"]["secretKeyRef"]["name"] == "page"
     assert container["env"][1:] == EVERY_VALUE["observe"]["extraEnv"]
     assert container["resources"] == {
