@@ -31,7 +31,7 @@ class Compared(Struct, frozen=True):
     """Wall ms."""
     clusters: Sequence[Sequence[Witness]]
     """The name servers of each cluster, those included that can't be compared."""
-    left_out: Sequence[str] = ()
+    shadow_ids: Sequence[str] = ()
     """Ids of shadows, sorted: no client asks them."""
 
 
@@ -68,8 +68,8 @@ def compared(
     addrs = {name: set(each.recent_addrs()) for name, each in witnesses.items()}
     clusters = namesrv_clusters(addrs, {each.namesrv: each.cluster_label for each in wanted})
     groups = sorted({tuple(sorted(members)) for members in clusters.values()})
-    left_out = sorted({each.namesrv for each in histories} - witnesses.keys())
-    return Compared(instant, [[witnesses[name] for name in group] for group in groups], left_out)
+    shadow_ids = sorted({each.namesrv for each in histories} - witnesses.keys())
+    return Compared(instant, [[witnesses[name] for name in group] for group in groups], shadow_ids)
 
 
 def lacking_a_cluster(histories: Sequence[History]) -> set[str]:

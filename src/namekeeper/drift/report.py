@@ -72,7 +72,7 @@ class DriftReport(Struct, frozen=True):
     """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
     differing: Differing = Differing()
     """Numbers of the things that the verdicts are about."""
-    left_out: Sequence[str] = ()
+    shadow_ids: Sequence[str] = ()
     """Ids of shadows, sorted: `namekeeper shadow` compares them."""
 
     @property
@@ -114,7 +114,7 @@ class DriftValue(Struct, frozen=True, kw_only=True):
     """Number of all verdicts."""
     unsettled: int
     """Brokers, topics and KV entries that are seen differently, perhaps because a change is on its way."""
-    left_out: Sequence[str]
+    shadow_ids: Sequence[str]
     """Ids of shadows, sorted: `namekeeper shadow` compares them."""
 
 
@@ -157,7 +157,7 @@ def found_drift(groups: Compared) -> tuple[DriftReport, list[Found]]:
         every.append(of_cluster)
     found.sort(key=worst_first)
     name_servers.sort(key=lambda each: each.namesrv)
-    return DriftReport(groups.at, name_servers, found, unsettled, differing, groups.left_out), every
+    return DriftReport(groups.at, name_servers, found, unsettled, differing, groups.shadow_ids), every
 
 
 def report_values(report: DriftReport, limit: int) -> DriftValue:
@@ -169,7 +169,7 @@ def report_values(report: DriftReport, limit: int) -> DriftValue:
         verdicts=[verdict_value(each) for each in report.verdicts[:limit]],
         total=len(report.verdicts),
         unsettled=report.unsettled,
-        left_out=report.left_out,
+        shadow_ids=report.shadow_ids,
     )
 
 

@@ -60,7 +60,7 @@ def test_drift_of_the_present_says_whether_a_shadow_is_equal():
     end = align_ends(stories)
     histories, clock = histories_of(*stories), Clock(end)
     views = ConsoleViews(histories, None, clock)
-    assert views.drift({})["left_out"] == ["shadow"]
+    assert views.drift({})["shadow_ids"] == ["shadow"]
     (found,) = views.drift({})["shadows"]
     assert (found["id"], found["state"]) == ("shadow", "equal")
     assert found["summary"].startswith(

@@ -83,7 +83,7 @@ def _print(report: DriftReport, limit: int, zone: Zone) -> None:
             until = "" if each.knows_up_to is None else f" (they end at {shown(each.knows_up_to, zone)})"
             note(f"note: {printable(each.namesrv)} is not compared: {each.why_not}{until}")
     if not report.is_compared:
-        shadows = ", ".join(map(printable, report.left_out))
+        shadows = ", ".join(map(printable, report.shadow_ids))
         also = f": clients do not ask {shadows}, which `namekeeper shadow` compares" if shadows else ""
         note(f"there are no two name servers to compare{also}")
         return

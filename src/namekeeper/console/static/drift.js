@@ -37,8 +37,8 @@ const Details = ({ rows }) => (rows.length ? h("ul", { class: "evidence" }, rows
 // Clients do not ask shadows, so that these have lines of their own, for the present.
 const nothing = (value) => {
   if (value.name_servers.some((row) => row.compared_with.length)) return "The name servers agree.";
-  if (!value.left_out.length) return "There are no two name servers to compare at this instant.";
-  const isOne = value.left_out.length === 1;
+  if (!value.shadow_ids.length) return "There are no two name servers to compare at this instant.";
+  const isOne = value.shadow_ids.length === 1;
   const shadow = isOne ? "the shadow" : "shadows";
   return `Besides ${shadow} there are no two name servers to compare. ${value.shadows.length
     ? `The ${isOne ? "line above compares" : "lines above compare"} ${shadow} with the others.`
