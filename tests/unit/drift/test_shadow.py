@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from namekeeper.answers.incidents.failures import IncidentKind
+from namekeeper.answers.incidents.incident import incidents
 from namekeeper.drift import shadow as shadow_module
 from namekeeper.drift.incidents import present_drift
 from namekeeper.drift.shadow import ShadowReport, ShadowState, shadow_report
@@ -56,6 +58,23 @@ def test_changes_that_both_sides_saw_are_counted_once_for_all_their_topics():
         each.unregisters(A)
         each.registers("broker-a", A, ("orders",))
     assert (compared(stories).state, compared(stories).changes) == (ShadowState.EQUAL, 4)
+
+
+def test_a_broker_that_only_the_shadow_still_has_is_away():
+    stories = with_shadow(1)
+    stories[0].connection_breaks(A)
+    align_ends(stories, 10 * MINUTE)
+    (found,) = incidents([each.history() for each in stories])
+    assert (found.kind, found.subject) == (IncidentKind.BROKER_AWAY, "broker-a")
+
+
+def test_a_shadow_that_stops_or_loses_a_broker_is_no_incident():
+    stories = with_shadow(1)
+    stories[-1].connection_breaks(A)
+    align_ends(stories, 10 * MINUTE)
+    stories[-1].stops()
+    histories = [each.history() for each in stories]
+    assert incidents(histories) == incidents(histories[-1:]) == []
 
 
 def test_a_change_that_the_shadow_did_not_see_is_a_difference_with_its_start():

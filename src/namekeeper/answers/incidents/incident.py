@@ -22,6 +22,7 @@ from namekeeper.answers.incidents.failures import IncidentId, IncidentKind, Inci
 from namekeeper.answers.incidents.states import broker_outages, topic_outages
 from namekeeper.common.expected import MASS_BROKERS, TOGETHER_MS
 from namekeeper.common.namesrv_clusters import SHARED_MS, namesrv_clusters
+from namekeeper.common.shadow_names import is_shadow
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.contract.activity import UnknownTopicMinute
@@ -124,12 +125,14 @@ def incidents_by_cluster(
 ) -> list[tuple[tuple[str, ...], list[FoundIncident]]]:
     """The name servers of each cluster, sorted, and its incidents, in order of their time.
 
+    Shadows do not count: no client asks them, so a broker that only a shadow still has is gone.
+
     Args:
         histories: see `incidents`.
         topics: see `incidents`.
         up_to: see `incidents`.
     """
-    of_each = {history.namesrv: history for history in histories}
+    of_each = {history.namesrv: history for history in histories if not is_shadow(history.namesrv)}
     addrs = {namesrv: set(_recent_addrs(history)) for namesrv, history in of_each.items()}
     labels = {namesrv: history.cluster_label for namesrv, history in of_each.items()}
     clusters = [tuple(sorted(each)) for each in dict.fromkeys(namesrv_clusters(addrs, labels).values())]
