@@ -210,7 +210,10 @@ def test_a_change_by_expiry_has_a_window_in_4x_too(tmp_path: Path) -> None:
         compare_windows(seen, changes=1)
 
 
-@pytest.mark.parametrize("version", ["4.8.0", "5.5.0"])
+@pytest.mark.parametrize(
+    "version",
+    ["4.8.0", "5.5.0", *(pytest.param(each, marks=pytest.mark.long) for each in ("4.9.7", "5.3.3"))],
+)
 def test_every_change_has_a_window_that_contains_its_true_instant(version: str, tmp_path: Path) -> None:
     with JavaNameServer(version, QUICK_SCAN) as server, contextlib.ExitStack() as brokers:
         broker = brokers.enter_context(JavaBroker(version, [server.address], properties=TIMERS))
