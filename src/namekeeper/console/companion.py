@@ -8,9 +8,9 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from prometheus_client.registry import Collector
 
 from namekeeper.answers.incidents.reading import IncidentJournals, NamesrvRead
 from namekeeper.app.access_files import AccessFiles
@@ -21,15 +21,17 @@ from namekeeper.console.incident_watch import IncidentWatch
 from namekeeper.console.journal_folders import JournalFolders
 from namekeeper.console.present_incidents import computed_drift
 from namekeeper.console.reading import HistoriesReader
-from namekeeper.console.server import ConsoleServer
-from namekeeper.console.views import ConsoleViews
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.http.doors import Doors
 from namekeeper.http.health import HealthState, Phase
-from namekeeper.notifications.metrics import MessagesCollector
 from namekeeper.notifications.service import NotificationService
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
+    from namekeeper.console.views import ConsoleViews
 
 __all__ = ["Companion", "CompanionMessages", "PageSettings"]
 
@@ -85,23 +87,31 @@ class Companion:
         self,
         histories: Histories,
         *,
-        views: ConsoleViews | None = None,
+        views: "ConsoleViews | None" = None,
         page: PageSettings | None = None,
         folders: JournalFolders | None = None,
         messages: CompanionMessages | None = None,
         reasons: Callable[[], Mapping[str, str]] = dict,
-        collect: Callable[[], Iterable[Collector]] = tuple,
+        collect: "Callable[[], Iterable[Collector]]" = tuple,
         announce: Callable[[str], None],
     ) -> None:
         self.histories, self._folders = histories, folders
-        self._reasons, self._collect, self._announce = reasons, collect, announce
+        self._reasons, self._announce = reasons, announce
         self._page = page
         self._drift = computed_drift(histories, SystemClock()) if views is None else views.drift_of_now
-        self._server: ConsoleServer | None = None
+        self._server = None
         if page is not None and views is not None:
+            # Without the page, the process starts in half the time.
+            from namekeeper.console.server import ConsoleServer
+            from namekeeper.notifications.metrics import MessagesCollector
+
+            def collectors() -> "list[Collector]":
+                of_messages = [] if messages is None else [MessagesCollector(messages.service.receivers)]
+                return [*collect(), *of_messages]
+
             self._server = ConsoleServer(
                 page.host, page.port, page.doors, histories, views,
-                health=self.health, collect=self._collectors, may_move=page.may_move,
+                health=self.health, collect=collectors, may_move=page.may_move,
                 journals=lambda: {} if folders is None else folders.by_name,
             )  # fmt: skip
         self._reader = self._server.reader if self._server else HistoriesReader(histories)
@@ -121,10 +131,6 @@ class Companion:
         if wrong:
             degraded["journals"] = shown_list(wrong)
         return HealthState(phase=Phase.SERVING, degraded=degraded)
-
-    def _collectors(self) -> list[Collector]:
-        of_messages = [] if self._service is None else [MessagesCollector(self._service.receivers)]
-        return [*self._collect(), *of_messages]
 
     async def run(self) -> None:
         """Run all parts.

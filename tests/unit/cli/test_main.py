@@ -41,16 +41,29 @@ NOT_FOR_THE_PAST = {
 }
 
 
-@pytest.mark.parametrize("command", ["why", "history", "incidents"])
-def test_a_question_about_the_past_imports_no_more_than_it_needs(command: str):
+NOT_WITHOUT_A_PAGE = {"aiohttp", "namekeeper.console.server"}
+
+
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        ("why", NOT_FOR_THE_PAST),
+        ("history", NOT_FOR_THE_PAST),
+        ("incidents", NOT_FOR_THE_PAST),
+        ("observe", NOT_WITHOUT_A_PAGE),
+        ("messages run", NOT_WITHOUT_A_PAGE),
+    ],
+)
+def test_a_command_imports_no_more_than_it_needs(command: str, unneeded: set[str]):
+    words = ["namekeeper", *command.split(), "--help"]
     code = (
-        f"import sys; from namekeeper.cli.main import main; sys.argv = ['namekeeper', '{command}', '--help']\n"
+        f"import sys; from namekeeper.cli.main import main; sys.argv = {words}\n"
         "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60 * PATIENCE
     )
-    assert not NOT_FOR_THE_PAST & set(done.stderr.split())
+    assert not unneeded & set(done.stderr.split())
 
 
 def test_serve_gets_the_arguments_behind_it(monkeypatch):
