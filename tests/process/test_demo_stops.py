@@ -18,11 +18,19 @@ from namekeeper.errors import NamekeeperError
 PATIENCE = 120
 
 
+SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
+REACHED = ["Two name servers start", "ns-1 at", "Three brokers register"]
+
+
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+    ("number", "reached"),
+    [
+        pytest.param(number, reached, marks=[] if i == j else pytest.mark.long)
+        for i, number in enumerate(SIGNALS)
+        for j, reached in enumerate(REACHED)
+    ],
 )
-@pytest.mark.parametrize("reached", ["Two name servers start", "ns-1 at", "Three brokers register"])
-def test_a_signal_leaves_neither_folders_nor_processes(tmp_path, number, status, reached):
+def test_a_signal_leaves_neither_folders_nor_processes(tmp_path, number, reached):
     command = [sys.executable, "-u", "-m", "namekeeper", "demo", "--no-browser"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}, start_new_session=True,
@@ -32,7 +40,7 @@ def test_a_signal_leaves_neither_folders_nor_processes(tmp_path, number, status,
         while reached not in demo.stdout.readline():
             assert demo.poll() is None
         demo.send_signal(number)
-        assert demo.wait(PATIENCE) == status
+        assert demo.wait(PATIENCE) == SIGNALS[number]
     assert list(tmp_path.glob("namekeeper-demo-*")) == []
     with pytest.raises(ProcessLookupError):
         os.killpg(demo.pid, 0)

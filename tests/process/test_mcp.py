@@ -98,7 +98,7 @@ async def _ask(address: str, topic: str) -> list[dict[str, Any]]:
         ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_it_ends_by_a_signal_although_its_input_is_open(tmp_path: Path, number: signal.Signals):
     with subprocess.Popen(
         [*NAMEKEEPER, "mcp", "--journal", str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

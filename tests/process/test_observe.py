@@ -3,7 +3,6 @@
 import contextlib
 import json
 import socket
-import subprocess
 import sys
 import threading
 import urllib.request
@@ -11,9 +10,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import pytest
+from click.testing import CliRunner, Result
 
 from namekeeper.cli.commands.observe import STATUS_FILE
+from namekeeper.cli.group import namekeeper
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
 from tests.support.server.webhook import WebhookServer
@@ -27,7 +27,8 @@ WITHIN = 30.0
 
 @contextlib.contextmanager
 def observing(tmp_path: Path, address: str, *more: str) -> Iterator[Process]:
-    words = (
+    """An observer without a page, unless further words give it a port."""
+    words = [
         "observe",
         "-n",
         address,
@@ -36,8 +37,8 @@ def observing(tmp_path: Path, address: str, *more: str) -> Iterator[Process]:
         "--budget",
         "10",
         "--port",
-        "0",
-    )
+        "-1",
+    ]
     process = Process(
         "observe", [*NAMEKEEPER, *words, *more], output=tmp_path / "observe.txt", env=environment(tmp_path)
     )
@@ -51,10 +52,8 @@ def folder_of(tmp_path: Path, address: str) -> str:
     return str(tmp_path / "observed" / address.replace(":", "_"))
 
 
-def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*NAMEKEEPER, *words], env=environment(tmp_path), capture_output=True, text=True, check=False
-    )
+def run(*words: str) -> Result:
+    return CliRunner().invoke(namekeeper, words)
 
 
 def records(tmp_path: Path, address: str) -> list[dict[str, object]]:
@@ -82,9 +81,7 @@ def test_our_readers_read_what_an_observer_wrote(tmp_path: Path) -> None:
                     within=WITHIN,
                     what="a status that is written",
                 )
-                shown = run(
-                    tmp_path, "observe", "--status", "--json", "--journal", str(tmp_path / "observed")
-                )
+                shown = run("observe", "--status", "--json", "--journal", str(tmp_path / "observed"))
                 assert json.loads(shown.stdout)[address.replace(":", "_")]["state"] == "observed", shown
                 assert live.ask(216, topic="gone").code == 0
                 eventually(
@@ -96,18 +93,18 @@ def test_our_readers_read_what_an_observer_wrote(tmp_path: Path) -> None:
             observer.terminate()
             assert observer.wait(within=20) == 0
     folder = folder_of(tmp_path, address)
-    why = run(tmp_path, "why", "kept", "--journal", folder)
-    assert (why.returncode, "is gone" in why.stdout) == (0, True), why
+    why = run("why", "kept", "--journal", folder)
+    assert (why.exit_code, "is gone" in why.stdout) == (0, True), why
     assert "after it was last heard" not in why.stdout
-    deleted = run(tmp_path, "why", "gone", "--journal", folder)
+    deleted = run("why", "gone", "--journal", folder)
     assert "the topic was deleted, or" in deleted.stdout, deleted
     for words in (("history", "kept"), ("route-at", "kept")):
-        done = run(tmp_path, *words, "--journal", folder)
-        assert (done.returncode, done.stderr) == (0, ""), done
-    cat = run(tmp_path, "journal", "cat", folder)
+        done = run(*words, "--journal", folder)
+        assert (done.exit_code, done.stderr) == (0, ""), done
+    cat = run("journal", "cat", folder)
     assert [json.loads(line) for line in cat.stdout.splitlines()] == records(tmp_path, address)
     for words in ("ls", "replay"):
-        assert run(tmp_path, "journal", words, folder).returncode in {0, 3}
+        assert run("journal", words, folder).exit_code in {0, 3}
 
 
 def test_an_observer_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path) -> None:
@@ -129,7 +126,7 @@ def test_two_observers_do_not_write_to_one_journal(tmp_path: Path) -> None:
         first.await_line("observed: 0 brokers", within=WITHIN)
         other = tmp_path / "other"
         other.mkdir()
-        words = ("observe", "-n", live.address, "--journal", str(tmp_path / "observed"), "--port", "0")
+        words = ("observe", "-n", live.address, "--journal", str(tmp_path / "observed"), "--port", "-1")
         second = Process("observe", [*NAMEKEEPER, *words], output=other / "o.txt", env=environment(tmp_path))
         try:
             line = second.await_line("is in use by process ([0-9]+)", within=WITHIN)
@@ -190,24 +187,27 @@ class Fake:
             client.close()
 
 
-@pytest.mark.parametrize("kind", ["hanging", "http", "garbage", "partial", "endless", "closing"])
-def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: Path, kind: str) -> None:
-    fake = Fake(kind)
-    try:
-        with observing(tmp_path, fake.address) as observer:
-            eventually(
-                lambda: written_status(tmp_path, fake.address).get("reason"),
-                within=WITHIN,
-                what="a reason why it is not observed",
-            )
-            status = written_status(tmp_path, fake.address)
-            assert (status["state"], bool(status["reason"])) == ("connecting", True)
-            assert fake.connections <= 12
+KINDS = ("hanging", "http", "garbage", "partial", "endless", "closing")
+
+
+def test_a_peer_that_is_no_name_server_is_said_and_leaves_no_journal(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as closing:
+        fakes = [Fake(kind) for kind in KINDS]
+        for fake in fakes:
+            closing.callback(fake.close)
+        with observing(tmp_path, ";".join(fake.address for fake in fakes)) as observer:
+            for fake in fakes:
+                eventually(
+                    lambda address=fake.address: written_status(tmp_path, address).get("reason"),
+                    within=WITHIN,
+                    what=f"a reason why {fake.kind} is not observed",
+                )
+                status = written_status(tmp_path, fake.address)
+                assert (status["state"], bool(status["reason"])) == ("connecting", True), fake.kind
+                assert fake.connections <= 12, fake.kind
             observer.terminate()
             assert observer.wait(within=20) == 0
         assert list((tmp_path / "observed").iterdir()) == []
-    finally:
-        fake.close()
 
 
 def written_status(tmp_path: Path, address: str) -> dict[str, object]:
@@ -235,7 +235,7 @@ def test_one_process_records_and_sends_what_it_records(tmp_path: Path) -> None:
     )
     with WebhookServer() as hook, NameServerProcess(tmp_path / "server").started() as live:
         (tmp_path / "url").write_text(hook.url("/ops"))
-        words = ("--messages", str(tmp_path / "messages.toml"))
+        words = ("--messages", str(tmp_path / "messages.toml"), "--port", "0")
         broker = contextlib.ExitStack()
         broker.enter_context(holding(live.address, registers))
         with broker, observing(tmp_path, live.address, *words) as observer:
@@ -267,7 +267,7 @@ def test_one_process_shows_what_it_observes_and_our_name_servers_that_come_later
     own = tmp_path / "own"
     own.mkdir()
     with NameServerProcess(tmp_path / "server").started() as java_like:
-        words = ("--with-journal", str(own))
+        words = ("--with-journal", str(own), "--port", "0")
         with (
             observing(tmp_path, java_like.address, *words) as observer,
             holding(java_like.address, registers),
