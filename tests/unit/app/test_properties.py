@@ -6,6 +6,7 @@ import contextlib
 import re
 import socket
 import struct
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,18 @@ IN_CONFIG = {"configBlackList", "enableControllerInNamesrv", "allowConfigUpdate"
 """What they do is done in `config/`: which changes are allowed, which settings are refused."""
 
 
-def sources() -> dict[Path, str]:
-    """The texts of all modules outside `config/`."""
+@cache
+def fields_read() -> frozenset[str]:
+    """The fields of settings that modules outside `config/` read."""
     paths = (path for path in SOURCE.rglob("*.py") if path.parent != SOURCE / "config")
-    return {path: path.read_text() for path in paths}
+    return frozenset(field for path in paths for field in re.findall(r"settings\.(\w+)", path.read_text()))
+
+
+@cache
+def functions_of(path: str) -> frozenset[str]:
+    """The names of all functions of a test file."""
+    nodes = ast.walk(ast.parse((TESTS / path).read_text()))
+    return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 @pytest.mark.parametrize("spec", IN_EFFECT, ids=lambda spec: spec.name)
@@ -44,19 +53,14 @@ def test_every_property_in_effect_is_read_outside_config(spec: Spec):
     if spec.facts.group is PropertyGroup.TLS and spec.name != "tls.config.file":
         assert f'"{spec.name}"' in (SOURCE / "remoting" / "tls_settings.py").read_text()
     elif spec.name not in IN_CONFIG:
-        read = re.compile(rf"settings\.{spec.field}\b")
-        assert any(read.search(text) for text in sources().values())
+        assert spec.field in fields_read()
 
 
 def test_every_property_in_effect_has_a_test_that_shows_it_and_no_other_has():
     assert set(SHOWN_BY) == {spec.name for spec in IN_EFFECT}
     for name, test in SHOWN_BY.items():
         path, _, function = test.partition("::")
-        tree = ast.parse((TESTS / path).read_text())
-        functions = {
-            node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
-        assert function in functions, name
+        assert function in functions_of(path), name
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from namekeeper.app.effects import ENDS
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "namekeeper"
 LOGGING = {"info", "warning", "error", "exception", "log", "_warn"}
+LOGGING_CALL = re.compile(rf"\.\s*(?:{'|'.join(sorted(LOGGING))})\s*\(")
 STATS = NameServerStats(
     version="1", start_time_seconds=1.0, degraded=("log",), fingerprints={"topics": 1}, closed_channels={"idle": 1},
     closed_broker_channels={"idle": 1},
@@ -88,6 +90,7 @@ def test_results_of_registrations_are_explained():
 # Logs.
 
 
+@cache
 def patterns() -> list[str]:
     """The texts on the page of logs, `{}` for what differs."""
     page = (REFERENCE / "logs.md").read_text()
@@ -145,7 +148,10 @@ def logged() -> Iterator[tuple[str, str]]:
     for file in SOURCE.rglob("*.py"):
         if file.relative_to(SOURCE).parts[0] in LIBRARIES:
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        if not LOGGING_CALL.search(text):
+            continue  # parsing takes most of the time
+        for node in ast.walk(ast.parse(text)):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

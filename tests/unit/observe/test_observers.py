@@ -185,13 +185,15 @@ async def test_a_name_may_have_a_limited_number_of_addresses(periods):
         assert len(several.states()) == DISCOVERED_LIMIT
 
 
-async def test_a_name_whose_addresses_change_has_no_more_than_the_limit(periods):
+async def test_a_name_whose_addresses_change_has_no_more_than_the_limit(periods, monkeypatch):
+    limit = 8
+    monkeypatch.setattr("namekeeper.observe.observers.DISCOVERED_LIMIT", limit)
     several = Several(discover=(Address("ns", 9876),))
     async with several:
         for turn in range(3):
-            several.hosts = [f"10.{turn}.{n}.1" for n in range(DISCOVERED_LIMIT)]
+            several.hosts = [f"10.{turn}.{n}.1" for n in range(limit)]
             await asyncio.sleep(DISCOVER_SECONDS)
-            assert len(several.states()) == DISCOVERED_LIMIT
+            assert len(several.states()) == limit
         for network in several.networks:
             network.is_reachable = False
         await asyncio.sleep(3 * DISCOVER_SECONDS)

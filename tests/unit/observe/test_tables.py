@@ -14,7 +14,7 @@ from namekeeper.model.now import Now
 from namekeeper.model.route import ClusterInfo, TopicRouteData
 from namekeeper.model.topic import QueueData
 from namekeeper.observe.questions import AskConfig, AskKv, AskMembers, AskRoute, AskTopics, ObservedAnswer
-from namekeeper.observe.tables import FORMER_LIMIT, SHARED_NAMES_LIMIT, ObservedTables
+from namekeeper.observe.tables import FORMER_LIMIT, ObservedTables
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -327,11 +327,13 @@ def test_a_replay_of_the_records_has_the_observed_tables():
     assert BrokerLiveChanged in {type(event) for event in watched.tables.snapshot().live}
 
 
-def test_nothing_is_kept_of_broker_names_that_no_answer_has_any_more():
+def test_nothing_is_kept_of_broker_names_that_no_answer_has_any_more(monkeypatch):
     """A name server gave other broker names in each route, and the observer grew by gigabytes in an hour."""
+    limit = 3_000
+    monkeypatch.setattr("namekeeper.observe.tables.SHARED_NAMES_LIMIT", limit)
     watched = known("a")
     for turn in range(3):
-        names = [f"b{turn}-{n}" for n in range(SHARED_NAMES_LIMIT * 2 // 3)]
+        names = [f"b{turn}-{n}" for n in range(limit * 2 // 3)]
         watched.route(1_000 + turn * 100, "t", route("a", *names))
         watched.members(1_050 + turn * 100, group("a", "a:1"))
     watched.route(2_000, "t", route("a"))
@@ -339,7 +341,7 @@ def test_nothing_is_kept_of_broker_names_that_no_answer_has_any_more():
     watched.route(2_020, "t", route("a"))
     tables = watched.tables
     assert set(tables.rows) == {"a"}
-    assert sum(map(len, tables._names)) <= SHARED_NAMES_LIMIT
+    assert sum(map(len, tables._names)) <= limit
 
 
 def test_a_broker_name_without_topics_has_no_rows_and_no_wave():

@@ -93,6 +93,9 @@ def test_in_a_warehouse_names_of_topics_brokers_and_addresses_are_near_also_of_t
     assert (result.exit_code, result.stderr) == (
         4, f"there is no record of a topic, broker or address '{name}'{suggested}\n",
     )  # fmt: skip
+
+
+def test_in_a_warehouse_a_name_that_is_gone_has_a_history(warehouse):
     assert run("gone-1", *SINCE, *warehouse).exit_code == 0
 
 
