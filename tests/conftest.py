@@ -24,6 +24,8 @@ __all__: list[str] = []
 THREAD_GRACE_SECONDS = 30.0
 """A thread that was told to stop may need a moment; this is waited for, not slept."""
 
+PROCESSES = Path(__file__).parent / "process"
+
 # The time limit of a test is pytest's. The same examples each time, so that a failure says something about a change;
 # `--hypothesis-profile drawn`, as at night, tries new ones. By 40 of them every mutant is caught.
 settings.register_profile(
@@ -57,6 +59,14 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start tests that wait before those that only compute, so that no core is idle at the end; else keep the order."""
+    items.sort(
+        key=lambda item: (item.get_closest_marker("waits") is None, PROCESSES not in item.path.parents)
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

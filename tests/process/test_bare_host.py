@@ -15,6 +15,8 @@ from tests.support.system.namespaces import why_no_namespaces
 from tests.support.system.processes import eventually
 from tests.support.system.waiting import PATIENCE
 
+pytestmark = pytest.mark.waits
+
 HOST = r"""
 mount --make-rprivate /
 mount --bind "$DATA" /mnt

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.waits
+
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "incident.py"
 PATIENCE = 300
 

@@ -16,6 +16,8 @@ from namekeeper.pipeline.files.folder import open_folder
 from tests.support.pipeline.object_store import S3, store_environment
 from tests.support.system.waiting import PATIENCE
 
+pytestmark = pytest.mark.waits
+
 SLOW = b"<Error><Code>SlowDown</Code></Error>"
 
 

@@ -24,6 +24,8 @@ from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import ask
 
+pytestmark = pytest.mark.waits
+
 BROKERS, TOPICS = 20, 10
 RESTARTS = 5
 """Brokers register each 30 s and are away after 120 s: a slow machine must not need that long for all of them."""

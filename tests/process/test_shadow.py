@@ -17,6 +17,8 @@ from tests.support.system.processes import Process, eventually
 from tests.support.wire.ask import ask
 from tests.unit.app.parts import registration
 
+pytestmark = pytest.mark.waits
+
 DAY_MS = 24 * 60 * 60 * 1_000
 DELETE_TOPIC, WIPE = 216, 205
 FIRST = encode_command(registration(("T", "U")))
