@@ -77,7 +77,7 @@ def test_a_hostile_name_stays_data(name):
     queues = {name: {"b" + name: ExpectedQueues(1, 1, 6)}}
     cluster = ExpectedCluster(
         name=name, name_servers=("ns", "n" + name), brokers={"b" + name: frozenset({0})}, topics=queues,
-        orders={name: name},
+        orders={name: name}, writable={name: 3},
     )  # fmt: skip
     state = ExpectedState(5, (cluster,))
     text = expected_text(state)
@@ -135,6 +135,8 @@ def test_a_name_that_toml_can_not_hold_is_refused():
         ('{ read = 8, write = 4, perm = "RW-" }', "8", "topic 'orders' must be { read = 8"),
         ('"orders" = "broker', '"order" = "broker', "orders: 'order' is not among its topics: did you mean orders?"),
         ('"broker-a:8"', "8", "orders: 'orders' must be a text"),
+        ('name = "c"', 'name = "c"\nwritable = 3', "writable must be a table [cluster.writable] with lines such as"),
+        ("[cluster.orders]", '[cluster.writable]\n"orders" = 0\n[cluster.orders]', "writable: 'orders' must be the least number"),
         ("[cluster.orders]", "[cluster", "is not TOML"),
     ],
 )  # fmt: skip

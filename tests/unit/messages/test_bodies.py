@@ -247,16 +247,17 @@ def test_cluster_information_of_many_broker_names_is_written_in_slices():
 def test_a_large_mapping_and_many_filter_servers_are_written_in_slices(monkeypatch):
     mapping = TopicQueueMappingInfo("b", dict.fromkeys(reversed(range(10)), 0), topic="T")
     servers = {f"10.0.0.{number}:1": ("f:1", "f:2") for number in range(4)}
-    wholes = encode_mappings_by_broker({"b": mapping}, standard=False), encode_filter_server_table(servers)
+    mappings = {"b": mapping, "c": mapping}
+    wholes = encode_mappings_by_broker(mappings, standard=False), encode_filter_server_table(servers)
     monkeypatch.setattr(bodies, "SLICE_PARTS", 3)
     monkeypatch.setattr(bodies, "PARTS_OF_NAME", 1)
-    assert sum(1 for _ in encode_mappings_in_slices({"b": mapping}, RouteSize(), standard=False)) == 3
+    assert sum(1 for _ in encode_mappings_in_slices(mappings, RouteSize(), standard=False)) == 7, "one is between both"
     assert sum(1 for _ in encode_filter_servers_in_slices(servers, RouteSize())) == 4
     long_names = {f"10.0.0.{number}:1": ("x" * 200,) for number in range(4)}
     monkeypatch.setattr(bodies, "SLICE_PARTS", 5)
     assert sum(1 for _ in encode_filter_servers_in_slices(long_names, RouteSize())) == 4
     assert wholes == (
-        encode_mappings_by_broker({"b": mapping}, standard=False),
+        encode_mappings_by_broker(mappings, standard=False),
         encode_filter_server_table(servers),
     )
     assert wholes[1].startswith(b'{"10.0.0.0:1":["f:1","f:2"],"10.0.0.1:1":')
