@@ -1,7 +1,11 @@
 """What the console shows, and whom it asks."""
 
+import contextlib
+
 import pytest
 
+from namekeeper.admin import operations
+from namekeeper.admin.operations import Namesrv
 from namekeeper.answers.explain import explain
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.console_sources import (
@@ -53,6 +57,23 @@ def test_a_folder_without_a_journal_is_refused(tmp_path):
 def test_each_address_of_a_list_is_asked_once():
     source = running_source(("127.0.0.1:1;127.0.0.1:2", "127.0.0.1:1"), Connector(lambda: None), 5)
     assert source.namesrvs() == ["127.0.0.1:1", "127.0.0.1:2"]
+
+
+def test_name_servers_with_another_label_are_left_out(monkeypatch, capsys):
+    """So is one that does not answer."""
+    labels = {"127.0.0.1:1": "east", "127.0.0.1:2": "west"}
+
+    async def config_of(namesrv: Namesrv) -> dict[str, str]:
+        if namesrv.addr not in labels:
+            raise RemotingConnectError(namesrv.addr, "refused")
+        return {"clusterLabel": labels[namesrv.addr]}
+
+    monkeypatch.setattr(operations, "get_namesrv_config", config_of)
+    addrs, connector = ("127.0.0.1:1;127.0.0.1:2;127.0.0.1:3",), Connector(contextlib.nullcontext)
+    assert running_source(addrs, connector, 5, "west").namesrvs() == ["127.0.0.1:2"]
+    assert "127.0.0.1:3 is left out: its label is not known: " in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="there is no cluster 'north': the labels are east, west"):
+        running_source(addrs, connector, 5, "north")
 
 
 def no_session():

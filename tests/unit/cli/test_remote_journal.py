@@ -169,8 +169,14 @@ def test_another_server_is_none_of_ours(pages: Pages, monkeypatch: pytest.Monkey
         RemoteJournal(pages.place).found()
 
 
-@pytest.mark.parametrize("port", ["9" * 5_000, "65536", "٣"])
-def test_a_name_server_whose_http_port_is_no_port_is_one_clear_error(monkeypatch, port):
+@pytest.mark.parametrize(
+    ("port", "reason"),
+    [
+        *((port, "can't be used") for port in ("9" * 5_000, "65536", "٣")),
+        *((port, "it has no operators' pages") for port in ("0", "no")),
+    ],
+)
+def test_a_name_server_whose_http_port_is_no_port_is_one_clear_error(monkeypatch, port, reason):
     monkeypatch.setattr(remote_journal, "properties_of", lambda *_: {"httpPort": port})
-    with pytest.raises(ConfigError, match="can't be used"):
+    with pytest.raises(ConfigError, match=reason):
         pages_of(Address("127.0.0.1", 9876), Connector(contextlib.nullcontext))

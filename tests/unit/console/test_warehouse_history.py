@@ -10,6 +10,7 @@ from namekeeper.answers.route import route_at
 from namekeeper.console.broker_sessions import broker_sessions
 from namekeeper.console.histories import Histories
 from namekeeper.console.warehouse_history import warehouse_history
+from namekeeper.errors import ConfigError
 from namekeeper.history.history import History
 from namekeeper.history.rows import FilterKey, GroupKey, LiveKey, MappingKey, TopicKey
 from namekeeper.history.timeline import PeriodState
@@ -36,6 +37,14 @@ def found(warehouse: FileWarehouse) -> dict[str, History]:
     assert all(histories.read(source) for source in histories.all)
     assert not any(histories.read(source) for source in histories.all)
     return {each.history.namesrv: each.history for each in histories.followed}
+
+
+def test_name_servers_with_a_label_are_those_of_the_warehouse(warehouse: FileWarehouse):
+    """These have none."""
+    every = warehouse_history(warehouse.tables).namesrvs()
+    assert warehouse_history(warehouse.tables, label="").namesrvs() == every
+    with pytest.raises(ConfigError, match="there is no cluster 'east': no name server has a label"):
+        warehouse_history(warehouse.tables, label="east")
 
 
 def journals(warehouse: FileWarehouse) -> dict[str, History]:
