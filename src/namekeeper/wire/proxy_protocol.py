@@ -76,6 +76,8 @@ def _parse_v1(prefix: bytes) -> ProxyHeader | NeedMore:
 
 def _host(word: bytes, family: type[IPv4Address] | type[IPv6Address]) -> str:
     try:
+        if b"%" in word:  # Python takes any text as the zone of an IPv6 address, also line feeds and markup
+            raise ProtocolError("bad PROXY header: an address with a zone")
         return _text(family(word.decode("ascii")))
     except (AddressValueError, UnicodeDecodeError):
         raise ProtocolError("bad PROXY header: not an address") from None

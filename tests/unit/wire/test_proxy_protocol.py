@@ -87,6 +87,8 @@ def test_other_bytes_are_no_header(prefix):
         b"PROXY TCP4 1.2.3.4 1.2.3.4 1 000002\r\n",
         b"PROXY UNKNOWN " + b"x" * MAX_V1_BYTES + b"\r\n",
         b"PROXY UNKNOWN " + b"x" * MAX_V1_BYTES,
+        b"PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n",
+        b"PROXY TCP6 fe80::1%\x1b[31m\nERROR<b> ::1 1 2\r\n",
     ],
 )
 def test_a_broken_line_is_a_protocol_error(line):
