@@ -1,6 +1,7 @@
 """A request with the decision on it, in the form that the journal records."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from msgspec import Struct
 
@@ -53,8 +54,15 @@ def about(names: Names) -> list[str]:
 
 
 def subject_of(certificate: Sequence[str]) -> str:
-    """The first of the names in a verified certificate; empty if there is none."""
-    return "".join(certificate[:1])[:TEXT_LIMIT]
+    """The first of the names in a verified certificate; empty if there is none.
+
+    The end of a long one is replaced by a hash: it proves the owner of a broker, so two of them must differ.
+    """
+    name = "".join(certificate[:1])
+    if len(name) <= TEXT_LIMIT:
+        return name
+    end = f"...{sha256(name.encode(errors='surrogatepass')).hexdigest()}"
+    return name[: TEXT_LIMIT - len(end)] + end
 
 
 def refusal_of(decision: Decision) -> str:

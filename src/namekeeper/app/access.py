@@ -8,7 +8,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of
+from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of, subject_of
 from namekeeper.access.names import NO_NAMES, Names, names_in
 from namekeeper.access.peer import Peer, peer_at
 from namekeeper.access.policy import AccessPolicy
@@ -166,7 +166,7 @@ class AccessControl:
             return None
         mode = policy.rules.mode
         self._refusals[HTTP, decision.rule or NO_RULE, mode.value] += 1
-        who = printable(", ".join([str(client.address), *client.certificate[:1]]))
+        who = printable(", ".join(filter(None, (str(client.address), subject_of(client.certificate)))))
         text = f"a request of {who} for the HTTP pages is {refusal_of(decision)}"
         if mode is AccessMode.AUDIT:
             would = f"a request of {who} for the HTTP pages would be {refusal_of(decision)}"

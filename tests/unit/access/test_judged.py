@@ -1,6 +1,13 @@
 import pytest
 
-from namekeeper.access.judged import NAMES_LIMIT, TEXT_LIMIT, about, is_refusal_by_rules, refusal_of
+from namekeeper.access.judged import (
+    NAMES_LIMIT,
+    TEXT_LIMIT,
+    about,
+    is_refusal_by_rules,
+    refusal_of,
+    subject_of,
+)
 from namekeeper.access.names import NO_NAMES, Names
 from namekeeper.access.rules import REFUSED_BY_DEFAULT, Decision
 
@@ -15,6 +22,16 @@ def test_it_is_bounded():
     names = Names(brokers=frozenset(map(str, range(100))), topics=frozenset(("x" * 1_000,)))
     assert len(about(names)) == NAMES_LIMIT
     assert about(Names(topics=names.topics)) == ["topics=" + "x" * TEXT_LIMIT]
+
+
+def test_two_long_subjects_with_the_same_beginning_are_not_the_same_owner():
+    """protectBrokerNames let one certificate take the broker of another."""
+    same = "CN=" + "x" * 60_000
+    first, second = subject_of([same + "1"]), subject_of([same + "2"])
+    assert first != second
+    assert len(first) == len(second) == TEXT_LIMIT
+    assert subject_of([same[:TEXT_LIMIT], "DNS:a"]) == same[:TEXT_LIMIT]
+    assert subject_of([]) == ""
 
 
 @pytest.mark.parametrize(

@@ -611,6 +611,8 @@ async def test_the_pages_are_for_the_certificates_that_a_rule_names(server):
     assert made.control.refuse_page(Peer(ip_address(PEER), ("CN=ops", "DNS:ops.test")), None) is None
     other = made.control.refuse_page(Peer(ip_address(PEER), ("CN=xops\n",)), None)
     assert other == f"a request of {PEER}, CN=xops\\n for the HTTP pages is refused: no rule covers it"
+    long = made.control.refuse_page(Peer(ip_address(PEER), ("CN=" + "x" * 60_000,)), None)
+    assert len(long) < 400
 
 
 async def test_a_wrong_signature_is_recorded_with_the_user_that_it_claims(recorded):
