@@ -11,7 +11,7 @@ _SHORT, _ALIKE_IF_SHORT = 4, 0.65
 """A name of at most so many characters needs less likeness: one wrong letter is a third of `why`."""
 
 _NAME_CHARACTERS = 1_000
-"""Longest name for which others are suggested. No known name is as long, and that of a file may have a MiB."""
+"""Longest name for which others are suggested. No known name is as long; that of a file may have a MiB."""
 _CHARACTERS_LIMIT = 4_000_000
 """Characters of all known names that are looked at: about a second. Later names are not suggested."""
 _PAIRS_LIMIT = 250_000
