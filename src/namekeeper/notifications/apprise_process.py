@@ -13,6 +13,10 @@ from typing import Any
 
 __all__ = ["main", "send"]
 
+ANSWER_BYTES = 256 << 10
+"""Bytes of an answer that are read: apprise looks for ids and errors in it."""
+_PIECE_BYTES = 16 << 10
+
 
 def main() -> None:
     """Read the order from stdin, and write the result to stdout."""
@@ -61,7 +65,8 @@ def _watch(requests: Any, result: dict[str, Any]) -> None:  # noqa: ANN401 - a m
         result.pop("status", None)
         result.pop("problem", None)
         try:
-            response = send_request(self, request, **options)
+            response = send_request(self, request, **{**options, "stream": True})
+            _read_beginning(response)
         except requests.exceptions.SSLError:
             result["problem"] = "tls"
             raise
@@ -77,6 +82,17 @@ def _watch(requests: Any, result: dict[str, Any]) -> None:  # noqa: ANN401 - a m
 
     session.send = noted
     session.get_redirect_target = lambda _self, _response: None
+
+
+def _read_beginning(response: Any) -> None:  # noqa: ANN401 - as above
+    """Read the beginning of an answer's body; by itself the library reads all, and a body may have no end."""
+    body = b""
+    for piece in response.iter_content(_PIECE_BYTES):
+        body += piece
+        if len(body) >= ANSWER_BYTES:
+            break
+    response._content, response._content_consumed = body, True  # noqa: SLF001 - it has no other place
+    response.close()
 
 
 if __name__ == "__main__":

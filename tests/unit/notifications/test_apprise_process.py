@@ -1,8 +1,11 @@
 """The process that runs apprise: what it prints, and that it prints nothing else."""
 
 import json
+import socket
 import subprocess
 import sys
+from contextlib import suppress
+from threading import Thread
 
 import pytest
 
@@ -43,6 +46,28 @@ def test_the_result_has_the_last_status(reply, result):
 )
 def test_a_problem_has_a_word_and_no_address(url, problem):
     assert run(url) == {"is_sent": False, "problem": problem}
+
+
+def test_an_answer_without_end_is_not_read_to_its_end():
+    """It filled the memory until the time limit: half a gibibyte in 15 seconds."""
+    sent = []
+
+    def answer(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while len(sent) < 64:
+                connection.sendall(bytes(1 << 20))
+                sent.append(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        answering = Thread(target=answer, args=(listening,))
+        answering.start()
+        result = run(f"json://127.0.0.1:{listening.getsockname()[1]}/")
+        answering.join()
+    assert result == {"is_sent": True, "status": 200, "retry_after": ""}
+    assert len(sent) < 64
 
 
 def test_a_receiver_that_does_not_speak_tls():
