@@ -13,7 +13,7 @@ from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.ingest.segment_lines import TEXT_BYTES
 from namekeeper.pipeline.ingest.segments import Segment, list_segments
 
-__all__ = ["Shipped", "ship"]
+__all__ = ["Shipped", "copy_segment", "ship"]
 
 Shown = Callable[[str, int, int], None]
 
@@ -60,6 +60,19 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
         copied = shown_count(len(sizes), "segment", "were")
         raise JournalFolderError(f"{shown_list(problems, 1)}; {copied} copied, run it again for the rest")
     return Shipped(len(sizes), sum(sizes), len(segments) - len(missing))
+
+
+def copy_segment(segment: Segment, journal: Folder, target: Folder) -> None:
+    """Copy one segment, unless it is gone.
+
+    Raises:
+        JournalFolderError: It can't be read, changes meanwhile, or the target can't be written; nothing of it
+            is there.
+    """
+    try:
+        _copy(segment, journal, target)
+    except _SourceError as error:
+        raise JournalFolderError(f"{segment.file} can't be copied to {target.uri}: {error}") from error
 
 
 def _without_copies(segments: Sequence[Segment]) -> list[Segment]:

@@ -87,6 +87,11 @@ class Ledger(NamedTuple):
         """How many records are in."""
         return sum(last - first + 1 for loaded in self.boots.values() for first, last in loaded.ranges)
 
+    def has(self, segment: Segment) -> bool:
+        """Whether all records of a segment are in the warehouse."""
+        loaded = self.boots.get(segment.boot_key)
+        return loaded is not None and covers(loaded.ranges, (segment.first_seq, segment.last_seq))
+
     def new(self, segments: Iterable[Segment], sized: Callable[[Segment], Segment]) -> list[Segment]:
         """Segments with records that are not in the warehouse yet, in order, without those that others cover.
 
@@ -180,10 +185,7 @@ class Ledger(NamedTuple):
 
     def _knows(self, segment: Segment) -> bool:
         """Whether a segment is in the warehouse, or excluded."""
-        if self.refused and segment.boot_key[:2] in self.refused:
-            return True
-        loaded = self.boots.get(segment.boot_key)
-        return loaded is not None and covers(loaded.ranges, (segment.first_seq, segment.last_seq))
+        return (bool(self.refused) and segment.boot_key[:2] in self.refused) or self.has(segment)
 
 
 def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
