@@ -40,6 +40,9 @@ this port must leave descriptors to clients, brokers and files."""
 BEYOND_LIMIT = 4
 """Connections beyond this limit. Each ends another one, whose descriptor the next loop iteration frees. Until
 then further connections wait in the kernel: a probe may come right behind a burst."""
+ACCEPTS_PER_TURN = 4
+"""Connections accepted in an iteration of the loop. Each one carries a request, which takes milliseconds of a
+processor: a flood of connections would otherwise delay lookups by a tenth of a second and more."""
 SEND_BUFFER_BYTES = 256 * 1024
 """Most bytes of an answer that the kernel keeps for one connection: otherwise it keeps up to 4 MiB."""
 RECEIVE_BUFFER_BYTES = 8 * 1024
@@ -125,11 +128,13 @@ class PageListener:
         return excess < BEYOND_LIMIT
 
     def _must_wait(self, accepted: int) -> bool:
-        """Whether new sockets wait in the kernel for the next loop iteration, where there may be room.
+        """Whether new sockets wait in the kernel for the next loop iteration, which has time, and maybe room.
 
         Each socket beyond the limit has ended a connection. If an iteration starts with too many nonetheless,
         there was none to end: the sockets of a burst become connections a few iterations later.
         """
+        if accepted >= ACCEPTS_PER_TURN:
+            return True
         if self._excess() < BEYOND_LIMIT:
             return False
         return (

@@ -27,6 +27,7 @@ from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
 from namekeeper.http.health import Health, HealthSource, health_of
 from namekeeper.http.health_pages import health_pages
+from namekeeper.http.host_turns import HostTurns
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.page_clients import client_of
 from namekeeper.http.page_server import PageServer
@@ -198,6 +199,8 @@ class OperatorHttpServer:
             policy=access.policy,
             remedy="open it by the address of this host, or set httpHostNames",
         )
+        self._metrics_turns = HostTurns(1)
+        """Rendering of metrics: several threads at once would keep the event loop waiting."""
         self._server = PageServer(
             self._find, doors, self._refused, style=TEXTS, finish=self._add_revision, tls=access.tls,
             nothing="nothing at {}; / lists what there is".format,
@@ -256,9 +259,9 @@ class OperatorHttpServer:
         return web.Response(text=_INDEX)
 
     async def _get_metrics(self, request: web.BaseRequest) -> web.Response:
-        stats = self._sources.metrics()
         accept = request.headers.get("Accept", "")
-        body, content_type = await asyncio.to_thread(render_metrics, stats, accept)
+        async with self._metrics_turns.of(request.remote or ""):
+            body, content_type = await asyncio.to_thread(render_metrics, self._sources.metrics(), accept)
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def _get_status(self, _request: web.BaseRequest) -> web.Response:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator
@@ -12,7 +13,7 @@ import pytest
 
 from namekeeper.access.peer import CERTIFICATE_NAMES
 from namekeeper.http import listener as module
-from namekeeper.http.listener import PageListener
+from namekeeper.http.listener import ACCEPTS_PER_TURN, PageListener
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
@@ -83,6 +84,21 @@ async def test_plain_connections_are_served() -> None:
     async with listening(None) as port:
         assert await read_all(port) == b"hello"
         assert Hello.made == 1
+
+
+@both_loops
+async def test_a_flood_of_connections_leaves_time_of_each_iteration_to_lookups() -> None:
+    listener = PageListener(Hello, None)
+    await listener.listen(LOCAL, 0)
+    assert listener.port is not None
+    assert listener._acceptor is not None
+    flood = [socket.create_connection((LOCAL, listener.port)) for _ in range(ACCEPTS_PER_TURN + 3)]
+    listener._acceptor._accept_some(listener._acceptor._sockets[0])
+    assert len(listener._connecting) == ACCEPTS_PER_TURN
+    await eventually(lambda: Hello.made == len(flood))
+    for sock in flood:
+        sock.close()
+    await listener.close()
 
 
 @both_loops

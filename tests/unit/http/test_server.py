@@ -1,6 +1,7 @@
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ import pytest
 from namekeeper import __version__
 from namekeeper.access.peer import Peer
 from namekeeper.http import page_server as module
+from namekeeper.http import server
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer, PageAccess, PageSources
 from namekeeper.http.stats import JournalStats, NameServerStats
@@ -17,7 +19,10 @@ from namekeeper.http.watchers import WhoKnows
 from namekeeper.remoting.log_limit import LINES, LogLimit
 from namekeeper.remoting.tls import TlsContexts
 from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
 from tests.unit.http.watching import Watching
+
+FAR = 3_600.0
 
 
 @dataclass
@@ -97,6 +102,27 @@ async def test_the_index_names_every_page(site: Site) -> None:
 
 
 @both_loops
+async def test_metrics_are_rendered_one_after_the_other(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    may_end = threading.Event()
+
+    def render(stats: NameServerStats, _accept: str) -> tuple[bytes, str]:
+        begun.append(stats.topics)
+        may_end.wait(FAR)
+        return b"metrics", "text/plain"
+
+    monkeypatch.setattr(server, "render_metrics", render)
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(site.ask("/metrics")) for _ in range(3)]
+        await eventually(lambda: begun)
+        for _ in asked:
+            await site.ask("/healthz")
+        assert len(begun) == 1
+        may_end.set()
+    assert [each.result().text for each in asked] == ["metrics"] * 3
+    assert len(begun) == 3
+
+
 async def test_metrics_are_those_of_now(site: Site) -> None:
     assert "\nrocketmq_namesrv_topics 7.0\n" in (await site.ask("/metrics")).text
     site.topics = 8
