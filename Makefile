@@ -32,7 +32,7 @@ $(VENV)/.setup: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.pipeline: $(VENV)/.setup
-	@echo 'Installing Spark in .venv: half a gigabyte, which takes some minutes. Ctrl-C stops; make goes on from here.'
+	@echo 'Installing Spark in .venv: a gigabyte, which takes some minutes. Ctrl-C stops; make goes on from here.'
 	$(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt --editable '.[pipeline]'
 	@touch $@
 
@@ -49,7 +49,7 @@ $(VENV)/.dev: $(VENV)/.test
 	@touch $@
 
 setup: $(VENV)/.setup ## a virtual environment with namekeeper in it
-setup-pipeline: $(VENV)/.pipeline ## the same with Spark, for the pipeline: half a gigabyte more
+setup-pipeline: $(VENV)/.pipeline ## the same with Spark, for the pipeline: a gigabyte more
 dev: $(VENV)/.dev ## the same with every tool for development
 
 demo: $(VENV)/.pipeline ## an incident in a small cluster, and what is remembered of it

@@ -67,7 +67,7 @@ class Registration:
         force: bool = True,
         oneway: bool = False,
     ) -> None:
-        """Take the content.
+        """Build no request yet.
 
         Args:
             state: what is registered.
@@ -91,7 +91,7 @@ class Registration:
 
     @property
     def has_one_topic(self) -> bool:
-        """Whether a 5.x name server refuses all of this from a broker that it doesn't know (trap T10)."""
+        """Whether there is one topic: a 5.x name server refuses this of a new broker (trap T10)."""
         return len(self.state.table) == 1
 
     def incremental(self) -> list[RemotingCommand]:
@@ -142,7 +142,7 @@ class Registration:
 
 
 def _checked(request: RemotingCommand, topics: int) -> RemotingCommand:
-    """Refuse what no name server reads: it would close the connection, which ends the broker for it."""
+    """Refuse a request that is too long: a name server would close the connection, which ends the broker."""
     head = encode_command(structs.replace(request, body=b""))
     size = len(head) + len(request.body)
     if size > DEFAULT_MAX_FRAME_BYTES:

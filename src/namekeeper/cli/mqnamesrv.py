@@ -44,7 +44,7 @@ def _main(arguments: Sequence[str]) -> int:
         complain(str(error))
         say(_USAGE)
         return BAD_OPTION
-    options = dict(reversed(found))  # commons-cli: of an option that is given twice the first value counts
+    options = dict(reversed(found))  # as commons-cli: the first value counts
     if "help" in options:
         say(_USAGE)
         return 0

@@ -55,7 +55,7 @@ def pages_of(
         other_ways: for an error: what helps besides --http.
 
     Raises:
-        ConfigError: it does not say; the message says what to do.
+        ConfigError: the properties can't be read, or name no operators' pages; the message says what to do.
     """
     try:
         properties = properties_of(address, connector)
@@ -96,7 +96,7 @@ class RemoteJournal:
         """The journal with the segments that are there now.
 
         Raises:
-            JournalError: it can't be asked for them.
+            JournalError: the name server can't be asked for the names of its files.
         """
         try:
             listing = msgspec.json.decode(self._ask("/journal", ANSWER_BYTES).body, type=_FileNames)
@@ -116,10 +116,10 @@ class RemoteJournal:
         return FoundJournal(str(self._folder), system=system, is_running=True, place=place)
 
     def copy(self, path: str) -> None:
-        """Copy a file of the folder, unless that was done.
+        """Copy a file of the folder, unless it has been copied.
 
         Raises:
-            OSError: it can't be had.
+            OSError: the file can't be copied.
         """
         name = Path(path).name
         if not (self._folder / name).exists():

@@ -1,4 +1,4 @@
-"""Long work as a generator: wherever it yields, a turn of the event loop may end."""
+"""Long work as a generator: wherever it yields, an iteration of the event loop may end."""
 
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def run_slices(slices: Generator[None, None, T]) -> T:
-    """Run all slices in one turn; return the result."""
+    """Run all slices at once; return the result."""
     while True:
         try:
             next(slices)
@@ -23,7 +23,7 @@ def run_slices(slices: Generator[None, None, T]) -> T:
 
 
 def sorted_in_slices(texts: Sequence[str]) -> Generator[None, None, list[str]]:
-    """Sort texts, yielding wherever a turn of the event loop may end.
+    """Sort texts, yielding wherever an event-loop iteration may end.
 
     Every thousandth text is a limit between two ranges; each range is sorted by itself. The texts must come
     in an order that peers cannot choose, such as that of hashes: otherwise one range may get most of them.

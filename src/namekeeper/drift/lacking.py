@@ -23,7 +23,7 @@ __all__ = ["DriftCause", "LackingFinder", "LackingPeriod"]
 TIMES_LIMIT = 200
 """Instants at which name servers are compared about one subject; the newest ones."""
 _BEST = 2
-"""The grade of what lacks nothing, but may be otherwise elsewhere."""
+"""The grade of a row that lacks nothing. Other name servers may have other values in it."""
 
 
 class DriftCause(StrEnum):
@@ -131,7 +131,7 @@ class LackingFinder:
         )
 
     def _found(self, subject: Subject) -> Sequence[_SplitPeriod]:
-        """When a subject was seen differently, the last ones that are no propagation."""
+        """The newest times in which name servers saw a subject differently, without those of propagation."""
         times = {time for each in self._witnesses for time in subject.times(each) if time <= self._horizon}
         found: list[_SplitPeriod] = []
         since = 0

@@ -80,4 +80,4 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if number - number == 0 else None  # neither infinite nor none
+    return number if number - number == 0 else None  # neither infinite nor NaN

@@ -97,7 +97,7 @@ def read_secret(source: SecretSource, environment: Mapping[str, str]) -> str:
     """Read an address, a token or a key.
 
     Raises:
-        ConfigError: it is not there; the message names the file or the variable, never what is in it.
+        ConfigError: the secret is not there; the message names the file or the variable, never what is in it.
     """
     if source.env:
         found = environment.get(source.env, "").strip()

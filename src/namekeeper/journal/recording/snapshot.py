@@ -1,4 +1,4 @@
-"""The whole state of a server, taken in one turn of the event loop.
+"""The whole state of a server, taken in one iteration of the event loop.
 
 Taking it is cheap: topic tables are immutable, so a snapshot keeps references to them while their rows are
 written. This module imports only modules that a server has loaded when it starts to listen.
