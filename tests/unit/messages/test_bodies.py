@@ -251,7 +251,9 @@ def test_a_large_mapping_and_many_filter_servers_are_written_in_slices(monkeypat
     wholes = encode_mappings_by_broker(mappings, standard=False), encode_filter_server_table(servers)
     monkeypatch.setattr(bodies, "SLICE_PARTS", 3)
     monkeypatch.setattr(bodies, "PARTS_OF_NAME", 1)
-    assert sum(1 for _ in encode_mappings_in_slices(mappings, RouteSize(), standard=False)) == 7, "one is between both"
+    assert sum(1 for _ in encode_mappings_in_slices(mappings, RouteSize(), standard=False)) == 7, (
+        "one is between both"
+    )
     assert sum(1 for _ in encode_filter_servers_in_slices(servers, RouteSize())) == 4
     long_names = {f"10.0.0.{number}:1": ("x" * 200,) for number in range(4)}
     monkeypatch.setattr(bodies, "SLICE_PARTS", 5)
