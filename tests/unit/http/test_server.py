@@ -123,6 +123,7 @@ async def test_metrics_are_rendered_one_after_the_other(site: Site, monkeypatch:
     assert len(begun) == 3
 
 
+@both_loops
 async def test_metrics_are_those_of_now(site: Site) -> None:
     assert "\nrocketmq_namesrv_topics 7.0\n" in (await site.ask("/metrics")).text
     site.topics = 8
