@@ -1,6 +1,7 @@
 """`namekeeper undo`: restore what administrative requests changed in a period."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 
 import click
@@ -46,6 +47,8 @@ from namekeeper.wire.codes import ResponseCode
 
 __all__ = ["EXIT_LEFT", "undo"]
 
+_HAS_DATE = re.compile(r"\d{4}")
+"""The start of a time that is the same tomorrow: a date, or seconds since 1970."""
 EXIT_LEFT = 1
 """Exit status: some rows are left as they are."""
 
@@ -98,6 +101,8 @@ def undo(  # noqa: PLR0913 - one for each option
         if plan is None:
             note("the present state of the name server is not known: nothing can be compared with it")
             context.exit(EXIT_NOT_KNOWN)
+        if not (as_json or _HAS_DATE.match(from_text)):
+            note(f"note: changes after {shown(begin, zone)}, up to {shown(end, zone)}")
         _print(plan, zone, as_json=as_json, is_sent=target is not None)
         is_complete = not plan.left
         if target is not None:

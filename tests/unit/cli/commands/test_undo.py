@@ -138,6 +138,12 @@ def test_a_name_without_changes_in_that_time_is_no_note(mistake):
     assert mistake.undo("T", "--from", "2023-11-14T22:13:26Z").stderr == ""
 
 
+def test_the_time_that_a_clock_showed_is_repeated_with_its_date(mistake):
+    note = mistake.undo("--from", "03:12").stderr
+    assert note.startswith("note: changes after 2")
+    assert " 03:12:00.000 UTC, up to 2" in note
+
+
 def test_a_plan_without_rows_reports_nothing_as_restored(mistake):
     result = mistake.undo("--from", "2023-11-14T22:13:26Z", "--apply", A)
     assert (result.exit_code, result.output) == (0, "nothing is to be restored\n")
