@@ -52,7 +52,7 @@ NO_LIMITS = {
         app.cluster_test._LEGACY_VERSION nsaddr.DEFAULT_PORT files._NEW_FILE_MODE files._NEW_FOLDER_MODE
         app.access_files.FORBIDDEN_MODE app.watching.THIS_BOOT history.sources.snapshots._BOOT""",
     "what a word means to a reader": """
-        wire.rocketmq_header._NO_LANGUAGE
+        wire.rocketmq_header._NO_LANGUAGE console.present_incidents.LONG_AGO_MS
         console.broker_sessions.HOUR_MS console.broker_sessions.FLAPS_FROM history.sources.journal.QUIET_MS
         remoting.client_connection.SILENCE_SECONDS""",
 }

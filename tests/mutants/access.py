@@ -7,6 +7,7 @@ __all__ = ["ACCESS_MUTANTS"]
 RULES = ("access/test_rules.py",)
 CONTROL = ("app/test_access.py",)
 LENDING = ("app/test_access_lending.py",)
+PLANNING = ("access/test_planning.py", "console/test_plan_pages.py", "expected/test_plan.py")
 WHO_ASKED = ("../process/test_who_asked.py",)
 
 ACCESS_MUTANTS = (
@@ -662,5 +663,77 @@ ACCESS_MUTANTS = (
         "        if self._is_from",
         "a broker outside of brokerNetworks is counted when it is new",
         ("app/test_unknown_networks.py",),
+    ),
+    Mutant(
+        "anybody-plans",
+        "http/doors.py",
+        "        if not decision.allowed:\n            names",
+        "        if False:\n            names",
+        "access rules decide who writes maintenance windows and the expected state",
+        PLANNING,
+    ),
+    Mutant(
+        "plans-without-a-user",
+        "access/rules.py",
+        "        if code == PLANNING_REQUESTS and user is None:\n            return REFUSED_BY_DEFAULT\n",
+        "",
+        "nobody plans without a proof who it is",
+        PLANNING,
+    ),
+    Mutant(
+        "names-of-a-window-are-one-request",
+        "access/planning.py",
+        "    parts = [Names(**{kind.value: names.of(kind)}) for kind in kinds if names.of(kind)]",
+        "    parts = [names] if any(map(names.of, kinds)) else []",
+        "each kind of name of a window is authorised alone",
+        PLANNING,
+    ),
+    Mutant(
+        "names-of-a-window-are-not-checked",
+        "console/plan_pages.py",
+        "        by = self._author(request, _parts([scope]))",
+        "        by = self._author(request, [])",
+        "rules that limit names hold for the names of a window",
+        PLANNING,
+    ),
+    Mutant(
+        "a-window-is-ended-by-anybody-who-plans",
+        "console/plan_pages.py",
+        "        by = self._author(request, _parts([each.scope for each in found]))",
+        "        by = self._author(request, [])",
+        "a window is ended by a user who may start it",
+        PLANNING,
+    ),
+    Mutant(
+        "a-cookie-plans",
+        "http/page_clients.py",
+        """    return token.strip() if scheme.lower() == "bearer" else \"\"""",
+        """    return token.strip() if scheme.lower() == "bearer" else request.cookies.get("namekeeper_console", "")""",
+        "a cookie gives no right to write",
+        PLANNING,
+    ),
+    Mutant(
+        "an-edit-overwrites-another",
+        "expected/plan.py",
+        "            if present != before:",
+        "            if False:",
+        "an expected state is replaced only in place of the text that was read",
+        PLANNING,
+    ),
+    Mutant(
+        "a-text-counts-before-its-line",
+        "expected/plan.py",
+        "            log.replace(before, after, is_done=True, by=by, why=why, now=now)\n",
+        "",
+        "each replacement of the expected state is a line of the log",
+        PLANNING,
+    ),
+    Mutant(
+        "a-form-plans",
+        "http/page_server.py",
+        'if page.content_type not in ("", request.content_type):',
+        "if False:",
+        "a page of another server can send a form, and it must not write",
+        PLANNING,
     ),
 )

@@ -5,13 +5,17 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from namekeeper.access.request_class import PLANNING_REQUESTS
 from namekeeper.messages.catalogue import CATALOGUE, NameKind
 
 __all__ = ["NAMED", "NO_NAMES", "Names", "names_in"]
 
 
 NAMED: Mapping[int, Mapping[NameKind, str]] = MappingProxyType(
-    {code: entry.names for code, entry in CATALOGUE.items() if entry.names}
+    {
+        **{code: entry.names for code, entry in CATALOGUE.items() if entry.names},
+        PLANNING_REQUESTS: {NameKind.CLUSTERS: "", NameKind.BROKERS: "", NameKind.TOPICS: ""},
+    }
 )
 """Code -> kind of name in its requests -> the ext field with the name. The field is empty if no ext field has
 it."""

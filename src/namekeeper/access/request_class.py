@@ -1,16 +1,22 @@
-"""Request codes by class, as access rules name them; the HTTP pages count as one more code."""
+"""Request codes by class, as access rules name them; the HTTP pages and planning count as two more codes."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from namekeeper.messages.catalogue import CATALOGUE, RequestClass
 
-__all__ = ["CLASSES", "HTTP", "HTTP_PAGES", "TAKING_OVER", "codes_of"]
+__all__ = [
+    "CLASSES", "HTTP", "HTTP_PAGES", "PLANNING", "PLANNING_REQUESTS", "TAKING_OVER", "codes_of"
+]  # fmt: skip
 
 HTTP = "http"
 """Name of the operators' HTTP pages in rules and metrics."""
 HTTP_PAGES = -1
 """The number of the HTTP pages among request codes: they have no code of their own."""
+PLANNING = "planning"
+"""Name of the requests that write maintenance windows and the expected state, in rules and metrics."""
+PLANNING_REQUESTS = -2
+"""The number of these requests among request codes: a companion gets them, and no name server."""
 
 CLASSES: Mapping[int, RequestClass] = MappingProxyType(
     {code: entry.request_class for code, entry in CATALOGUE.items() if entry.request_class is not None}

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from namekeeper.access.names import NAMED, NO_NAMES, Names
 from namekeeper.access.peer import NOBODY, Peer
-from namekeeper.access.request_class import HTTP_PAGES
+from namekeeper.access.request_class import HTTP_PAGES, PLANNING_REQUESTS
 from namekeeper.common.networks import IpNetwork
 from namekeeper.messages.catalogue import NameKind
 
@@ -163,7 +163,9 @@ class PeerRules:
         return any(rule.names for rule in self.for_code(code))
 
     def judge(self, code: int, user: str | None = None, names: Names = NO_NAMES) -> Decision:
-        """Decide on one request: the first matching rule decides."""
+        """Decide on one request: the first matching rule decides. Nobody plans without a proof who it is."""
+        if code == PLANNING_REQUESTS and user is None:
+            return REFUSED_BY_DEFAULT
         for rule in self.for_code(code):
             if rule.covers_user(user) and rule.covers_names(names):
                 return Decision(rule.allows, rule.name, rule.takes_over)
@@ -254,6 +256,8 @@ def _obstacle_in_peer(rule: Rule, peer: Peer) -> str | None:
 
 
 def _obstacle_in_request(rule: Rule, case: AccessCase) -> str | None:
+    if case.code == PLANNING_REQUESTS and case.user is None:
+        return "users: nobody plans without the token of a user"
     if not rule.covers_user(case.user):
         return f"users: {case.user or 'the request is not signed'}"
     if not rule.covers_names(case.names):

@@ -12,7 +12,15 @@ from typing import Any
 from msgspec import Struct
 
 from namekeeper.access.names import NAMED
-from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, TAKING_OVER, codes_of
+from namekeeper.access.request_class import (
+    CLASSES,
+    HTTP,
+    HTTP_PAGES,
+    PLANNING,
+    PLANNING_REQUESTS,
+    TAKING_OVER,
+    codes_of,
+)
 from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
 from namekeeper.access.signature import AccessKeys
 from namekeeper.common.copied_text import advice_for_toml
@@ -31,7 +39,8 @@ RULES_LIMIT = 1_000
 metric."""
 
 EVERYTHING = "any"
-"""The word for all classes of requests. It leaves out the HTTP pages, which a rule has to name."""
+"""The word for all classes of requests, and planning. It leaves out the HTTP pages, which a rule has to name.
+"""
 
 _KEY_PARTS = 50
 """Most names that dots join, in a key or in a text. Our keys have one name; an address of `ip6.arpa` has 34.
@@ -159,6 +168,11 @@ def _rule(row: Mapping[str, Any], number: int, source: str) -> Rule:
     for kind, _ in rule.names:
         if not any(kind in NAMED.get(code, ()) for code in codes):
             raise ConfigError(f"{where}: none of its requests has {kind.value}, so it would never hold")
+    if len(rule.names) > 1 and {code for code in codes if rule.covers_code(code)} == {PLANNING_REQUESTS}:
+        raise ConfigError(
+            f"{where}: each kind of name of a window is judged alone, so it would never hold: write a rule"
+            " for each kind"
+        )
     return rule
 
 
@@ -176,14 +190,16 @@ def _codes_of(item: object, where: str) -> frozenset[int]:
     if item == HTTP:
         return frozenset((HTTP_PAGES,))
     if item == EVERYTHING:
-        return frozenset(map(int, CLASSES))
+        return frozenset((*map(int, CLASSES), PLANNING_REQUESTS))
+    if item == PLANNING:
+        return frozenset((PLANNING_REQUESTS,))
     if isinstance(item, str) and item in classes:
         return codes_of(RequestClass(item))
     if isinstance(item, int) and not isinstance(item, bool) and item in CLASSES:
         return frozenset((item,))
     raise ConfigError(
-        f"{where}: requests: {item!r} is none of {', '.join([*classes, EVERYTHING, HTTP])}, nor a code that a"
-        " name server handles"
+        f"{where}: requests: {item!r} is none of {', '.join([*classes, EVERYTHING, HTTP, PLANNING])}, nor a"
+        " code that a name server handles"
     )
 
 

@@ -84,6 +84,8 @@ JOURNAL_COMMANDS: Commands = {
 EXPECT_COMMANDS: Commands = {
     "learn": ("commands.expect:learn_command", "Write what is there, as what must be there."),
     "check": ("commands.expect:check", "Name every deviation."),
+    "get": ("commands.expect:get_command", "Write that of a companion to a file."),
+    "put": ("commands.expect:put_command", "Replace that of a companion by a file."),
 }
 
 MAINTENANCE_COMMANDS: Commands = {

@@ -31,6 +31,7 @@ from namekeeper.notifications.service import NotificationService
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
+    from namekeeper.console.server import ConsoleServer
     from namekeeper.console.views import ConsoleViews
 
 __all__ = ["Companion", "CompanionMessages", "PageSettings"]
@@ -38,7 +39,7 @@ __all__ = ["Companion", "CompanionMessages", "PageSettings"]
 log = logging.getLogger("namekeeper.console")
 
 LOOK_SECONDS = 2.0
-"""Interval at which folders are looked at for journals of further name servers."""
+"""Interval at which folders are looked at for journals of further name servers, and files for changes."""
 AFTER_A_BUG_SECONDS = 10.0
 
 Part = Callable[[], Awaitable[object]]
@@ -78,6 +79,8 @@ class Companion:
         page: how it is served; None: there is no page.
         folders: where journals of further name servers may appear; None: nowhere.
         messages: sends messages about incidents; None: nothing is sent.
+        expected: what must be there, and what is planned: the page's port takes requests that change it.
+            None: it takes none.
         reasons: gives further present problems, short name -> a sentence; called on the event loop.
         collect: gives further metrics; called on the event loop.
         announce: prints a line.
@@ -91,13 +94,14 @@ class Companion:
         page: PageSettings | None = None,
         folders: JournalFolders | None = None,
         messages: CompanionMessages | None = None,
+        expected: ExpectedFile | None = None,
         reasons: Callable[[], Mapping[str, str]] = dict,
         collect: "Callable[[], Iterable[Collector]]" = tuple,
         announce: Callable[[str], None],
     ) -> None:
         self.histories, self._folders = histories, folders
         self._reasons, self._announce = reasons, announce
-        self._page = page
+        self._page, self._expected = page, expected
         self._drift = computed_drift(histories, SystemClock()) if views is None else views.drift_of_now
         self._server = None
         if page is not None and views is not None:
@@ -112,7 +116,7 @@ class Companion:
             self._server = ConsoleServer(
                 page.host, page.port, page.doors, histories, views,
                 health=self.health, collect=collectors, may_move=page.may_move,
-                journals=lambda: {} if folders is None else folders.by_name,
+                journals=lambda: {} if folders is None else folders.by_name, expected=expected,
             )  # fmt: skip
         self._reader = self._server.reader if self._server else HistoriesReader(histories)
         self._threads = DaemonThreads("folders", 1)
@@ -145,6 +149,8 @@ class Companion:
             elif self._server is not None and self._page is not None and self._page.rules is not None:
                 server = self._server
                 parts.append(partial(self._page.rules.watch, lambda _: server.watch.judge_again()))
+            if self._server is not None and self._expected is not None:
+                parts.append(partial(self._look_at_plan, self._server, self._expected))
             if self._folders is not None:
                 parts.append(partial(self._look, self._folders))
             if self._messages is not None:
@@ -176,6 +182,12 @@ class Companion:
         """Read the journals again from a time on."""
         found = [] if self._folders is None else self._folders.found
         return IncidentJournals(found, is_whole=is_whole).read(since) if found else []
+
+    async def _look_at_plan(self, server: "ConsoleServer", expected: ExpectedFile) -> None:
+        """Notice changes that no request made, also while nobody looks."""
+        while True:
+            await server.look_at_plan(expected)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, folders: JournalFolders) -> None:
         """Follow journals that appear, no more those that are gone, and say which can't be followed."""

@@ -46,6 +46,10 @@ class Computed(Generic[T]):
         """Whether the next call of `value` computes it, unless another thread does so now."""
         return self._found is None or self._clock.now().mono_ms >= self._until_ms
 
+    def expire(self) -> None:
+        """Have the next call of `value` compute it."""
+        self._until_ms = 0
+
     def value(self) -> T:
         """The value; while another thread computes it, the last one. Thread-safe."""
         found = self._found

@@ -369,6 +369,10 @@ class Histories:
         """The names that only dropped changes have."""
         return {name for each in self.shown for name in each.forgotten.names[kind]}
 
+    def note_change(self) -> None:
+        """Count a change of something else that the page shows, so that it looks again. Thread-safe."""
+        self._note(has_changed=True)
+
     def begin(self, history: FollowedHistory) -> bool:
         """Show the part of one history that is found at once; returns whether there is any. Thread-safe."""
         has_changed = history.begin(self.lock)

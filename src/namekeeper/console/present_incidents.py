@@ -25,6 +25,8 @@ OPEN_LIMIT, RECENT_LIMIT = 50, 20
 """Incidents that are sent of those that are open, and of those that are over; the others are counted."""
 NAMES_LIMIT = 20
 """Broker names that are sent of an incident, and names of each kind in a maintenance window."""
+LONG_AGO_MS = 60_000
+"""If the last known instant is so far back, the page is about the past: it shows windows of then, too."""
 DETAILS_LIMIT = 20
 """Deviations, or verdicts, that are sent of an incident; the others are counted."""
 
@@ -46,7 +48,7 @@ class PresentIncidents:
         drift: Callable[[], PresentDrift],
         expected: ExpectedFile | None = None,
     ) -> None:
-        self._expected = expected
+        self._expected, self._clock = expected, clock
         self._computed = Computed(lambda: _found_in(histories.followed, drift(), expected), clock)
 
     @property
@@ -54,13 +56,21 @@ class PresentIncidents:
         """Whether the next look at them computes them."""
         return self._computed.is_due
 
+    def expire(self) -> None:
+        """Have the next look compute them: what is planned has changed."""
+        self._computed.expire()
+
     def value(self) -> dict[str, Any]:
         """The incidents for JSON: those that are open, worst first, and those that are over, newest first."""
         found = self._computed.value()
         windows = () if self._expected is None else self._expected.windows
+        now = self._clock.now().wall_ms
+        instants = (now, found.up_to) if found.up_to < now - LONG_AGO_MS else (now,)
         return {
             **_value(found.incidents),
-            "windows": [_window_value(each) for each in windows if each.begin <= found.up_to < each.end],
+            "windows": [
+                _window_value(each) for each in windows if any(each.begin <= at < each.end for at in instants)
+            ],
             "since": found.since,
             "up_to": found.up_to,
         }

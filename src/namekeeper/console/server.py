@@ -1,7 +1,7 @@
 """The HTTP server of the page: its files, the values that it shows, and a stream that tells when they change.
 
-All requests only read: nothing here changes a name server or a journal. Only a POST sets the cookie of the
-token.
+Nothing here changes a name server or a journal. A POST sets the cookie of the token, and `plan_pages` write
+the expected state and its maintenance windows.
 """
 
 import asyncio
@@ -20,12 +20,15 @@ from namekeeper.access.peer import Peer
 from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Histories
 from namekeeper.console.metrics import DriftCollector, IncidentCollector, ShadowCollector, render_metrics
+from namekeeper.console.plan_pages import PLAN_PATHS, PlanCollector, PlanPages
 from namekeeper.console.query import Query
 from namekeeper.console.reading import POLL_SECONDS, HistoriesReader
 from namekeeper.console.views import ConsoleViews
 from namekeeper.console.watching import WATCHERS_LIMIT, FollowedWatch
 from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.expected.incidents import ExpectedFile
+from namekeeper.expected.plan import PlanFiles
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Connection
 from namekeeper.http.health import HealthSource
@@ -82,6 +85,7 @@ class ConsoleServer:
         may_move: whether it listens at a free port if another process has the port.
         journals: gives the id of each name server whose journal is followed, and the journal: its routes can
             be watched.
+        expected: what must be there, and what is planned: requests may change both. None: they can't.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part
@@ -96,6 +100,7 @@ class ConsoleServer:
         collect: Callable[[], Iterable[Collector]] = tuple,
         may_move: bool = False,
         journals: Callable[[], Mapping[str, FoundJournal]] = dict,
+        expected: ExpectedFile | None = None,
     ) -> None:
         self._host, self._wanted_port = host, port
         self._doors = doors
@@ -108,11 +113,16 @@ class ConsoleServer:
         self._pages: Mapping[str, Page] = {}
         self._server = PageServer(
             lambda request: self._pages.get(request.path), doors, self._refused, style=PROBLEMS,
-            finish=_add_page_headers, nothing="there is nothing at this address; / is the page".format,
+            finish=_add_page_headers, nothing=_nothing,
         )  # fmt: skip
         self._makers, self._long_makers = (DaemonThreads(name, THREADS) for name in ("view", "long view"))
         self.reader = HistoriesReader(histories, self._wait_for_pages)
         """Reads the histories on while the page is served."""
+        self._plan: PlanPages | None = None
+        self._plan_changes = 0
+        if expected is not None:
+            changed = partial(self.look_at_plan, expected)
+            self._plan = PlanPages(PlanFiles(expected.path), doors, SystemClock(), changed)
         self._reading: asyncio.Task[None] | None = None
         self._asked_at = 0.0
         """When a page asked, or was answered, last; by the time of the loop."""
@@ -176,6 +186,8 @@ class ConsoleServer:
         )
         if self._health is not None:
             pages |= health_pages(self._health)
+        if self._plan is not None:
+            pages |= self._plan.table()
         pages["/api/events"] = Page(self._events, style=PROBLEMS, stream=self.lasting, answers_head=False)
         pages["/api/login"] = Page(self._login, Guard.NAMED, PROBLEMS, "POST", LOGIN_BYTES)
         return pages
@@ -242,7 +254,7 @@ class ConsoleServer:
             return render_metrics([*ours, *more], request.headers.get("Accept", ""))
 
         await self.reader.has_begun.wait()
-        more = [*self._collect()]
+        more = [*self._collect(), *([] if self._plan is None else [PlanCollector(self._plan.counts)])]
         labels = {each.namesrv: each.followed.history.cluster_label for each in self._histories.all}
         turns = self._long_turns if self._views.is_due("metrics", {}) else self._turns
         async with turns.of(request.remote or ""):
@@ -266,8 +278,24 @@ class ConsoleServer:
                 await self.reader.wait_for_change(partial(self._is_other_than, revision), BEAT_SECONDS)
         return response
 
+    async def look_at_plan(self, expected: ExpectedFile) -> None:
+        """Read the expected state and its windows again if they have changed, and have pages look again."""
+        await self._makers.run(expected.refresh)
+        if expected.changes == self._plan_changes:
+            return
+        self._plan_changes = expected.changes
+        self._views.plan_changed()
+        await self._makers.run(self._histories.note_change)
+        await self.reader.tell()
+
     def _is_other_than(self, seen: int) -> bool:
         return self._is_closed or self._histories.revision != seen
+
+
+def _nothing(path: str) -> str:
+    if path in PLAN_PATHS:
+        return "no expected state can be planned here: start this process with --expect FILE"
+    return "there is nothing at this address; / is the page"
 
 
 def opening_rest(now: float, *, begun_at: float, asked_at: float) -> float:

@@ -81,6 +81,10 @@ class ConsoleViews:
         self._past_drift = LastOf[tuple[int, int], DriftReport]()
         """By the revision and the instant."""
 
+    def plan_changed(self) -> None:
+        """Have the next look at incidents compute them with the present plan."""
+        self._incidents.expire()
+
     def overview(self, query: Query) -> dict[str, Any]:
         """The name servers at an instant, and the start and end of the known time."""
         at = self._instant(query, "at")

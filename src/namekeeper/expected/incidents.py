@@ -1,6 +1,8 @@
 """Deviations as incidents, and incidents that are planned."""
 
 import os
+import pwd
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -9,6 +11,7 @@ from msgspec import structs
 from namekeeper.answers.incidents.deviation import Deviation, DeviationKind
 from namekeeper.answers.incidents.failures import IncidentKind, islands
 from namekeeper.answers.incidents.incident import FoundIncident
+from namekeeper.answers.times import iso_text
 from namekeeper.common.expected import LATE_MS, TOGETHER_MS
 from namekeeper.drift.verdict import DriftKind
 from namekeeper.errors import ConfigError
@@ -20,12 +23,14 @@ from namekeeper.expected.maintenance import (
     planned_deviation,
     with_plan,
 )
+from namekeeper.expected.plan import digest_of
 from namekeeper.expected.state import ExpectedState
 from namekeeper.expected.state_file import read_expected
+from namekeeper.files import read_if_exists
 from namekeeper.history.history import History
 from namekeeper.route.events import Cause
 
-__all__ = ["ByCluster", "ExpectedFile", "with_deviations"]
+__all__ = ["ByCluster", "ExpectedFile", "user_name", "with_deviations"]
 
 ByCluster = list[tuple[tuple[str, ...], list[FoundIncident]]]
 """The name servers of each cluster, and its incidents."""
@@ -47,7 +52,10 @@ class ExpectedFile:
     """
 
     def __init__(self, path: str, announce: Callable[[str], None] = lambda _: None) -> None:
-        self._path, self._log, self._announce = path, MaintenanceLog(log_beside(path)), announce
+        self.path, self._log, self._announce = path, MaintenanceLog(log_beside(path)), announce
+        self._refreshing = threading.Lock()
+        self.changes = 0
+        """Number of changes that were read."""
         self._seen = self._signatures()
         self.state: ExpectedState = read_expected(path)
         self.windows: Sequence[MaintenanceWindow] = self._log.windows()
@@ -58,18 +66,38 @@ class ExpectedFile:
         return self._log.notes
 
     def refresh(self) -> None:
-        """Read again what has changed; of what can't be used the content of before still counts."""
+        """Read again what has changed; of what can't be used the content of before still counts. Thread-safe.
+
+        A line about each change has the digest of the content, and who wrote it.
+        """
+        with self._refreshing:
+            self._refresh()
+
+    def _refresh(self) -> None:
         before, self._seen = self._seen, self._signatures()
         changed = [path for path, old, new in zip(self._paths, before, self._seen, strict=True) if old != new]
         if not changed:
             return
         try:
-            self.state, self.windows = read_expected(self._path), self._log.windows()
+            self.state, self.windows = read_expected(self.path), self._log.windows()
         except ConfigError as error:
             self._announce(f"{error}; what it said before still counts")
             return
-        for text in (*(f"{path} was read again" for path in changed), *self.notes):
+        self.changes += 1
+        for text in (*(f"{path} was read again: {self._writer(path)}" for path in changed), *self.notes):
             self._announce(text)
+
+    def _writer(self, path: str) -> str:
+        """The digest of a file, and who wrote it: the user of a request, or else the owner on disk."""
+        try:
+            digest, found = digest_of(read_if_exists(path) or b""), os.stat(path)  # noqa: PTH116 - people named it
+        except OSError as error:
+            return str(error)
+        replaced = self._log.replaced
+        if path == self.path and replaced is not None and replaced.after == digest:
+            return f"digest {digest}, by {replaced.who} with rule {replaced.rule!r}"
+        when = iso_text(found.st_mtime_ns // 1_000_000)
+        return f"digest {digest}, written {when}, owner {user_name(found.st_uid)}"
 
     def applied(
         self, by_cluster: ByCluster, histories: Iterable[History], ends: Mapping[str, int]
@@ -87,7 +115,15 @@ class ExpectedFile:
 
     @property
     def _paths(self) -> tuple[str, str]:
-        return self._path, self._log.path
+        return self.path, self._log.path
+
+
+def user_name(uid: int) -> str:
+    """The name of a user of this system; its number if it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def _signature(path: str) -> object:

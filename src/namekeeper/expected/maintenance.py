@@ -1,14 +1,15 @@
 """Maintenance windows, and the log beside the expected state that has them: one line of JSON for each action.
 
 The log is all there is: a window is what its lines say. So each window has who, when and why, and no second
-file can disagree. A line that can't be read makes no window.
+file can disagree. A line that can't be read makes no window. A line of a kind that is not known here is left
+alone: a later release wrote it.
 """
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -25,12 +26,15 @@ from namekeeper.foreign_json import UNREADABLE_JSON
 __all__ = [
     "EARLY_MS",
     "NOTES_LIMIT",
+    "Author",
     "MaintenanceEntry",
     "MaintenanceLog",
     "MaintenanceWindow",
     "Scope",
     "log_beside",
     "planned_deviation",
+    "window_of",
+    "window_value",
     "with_plan",
 ]
 
@@ -51,6 +55,15 @@ class Scope(Struct, frozen=True, kw_only=True):
     name_servers: tuple[str, ...] = ()
 
 
+class Author(Struct, frozen=True, kw_only=True):
+    """The person behind a line of the log."""
+
+    who: str
+    """User and host, as the system knows them; or, as access rules do, a user with the address of a peer."""
+    rule: str = ""
+    """The access rules that allow it; empty: the rights of the file do."""
+
+
 class MaintenanceEntry(Struct, frozen=True, kw_only=True):
     """One line of the log."""
 
@@ -58,9 +71,11 @@ class MaintenanceEntry(Struct, frozen=True, kw_only=True):
     """Wall ms."""
     at_iso: str
     who: str
-    """User and host, as the system knows them."""
-    action: Literal["start", "end"]
-    window: str
+    """See `Author`."""
+    action: str
+    """`start` or `end` of a window; `replace` of the expected state, and `not_replaced` if that failed then.
+    """
+    window: str = ""
     """The id of the window."""
     why: str = ""
     begin: int = 0
@@ -68,6 +83,11 @@ class MaintenanceEntry(Struct, frozen=True, kw_only=True):
     end: int = 0
     """End of the window, wall ms; 0 in a line that ends it."""
     scope: Scope = Scope()
+    rule: str = ""
+    """See `Author`."""
+    before: str = ""
+    after: str = ""
+    """SHA-256 of the text of the expected state, before and after a replacement; empty in other lines."""
 
 
 class MaintenanceWindow(Struct, frozen=True, kw_only=True):
@@ -86,6 +106,30 @@ class MaintenanceWindow(Struct, frozen=True, kw_only=True):
         return self.begin - EARLY_MS <= since and to <= self.end
 
 
+def window_value(window: MaintenanceWindow) -> dict[str, Any]:
+    """A window for JSON."""
+    return {
+        "id": window.id,
+        "from": window.begin,
+        "from_iso": iso_text(window.begin),
+        "to": window.end,
+        "to_iso": iso_text(window.end),
+        **structs.asdict(window.scope),
+        "who": window.who,
+        "why": window.why,
+    }
+
+
+def window_of(value: Mapping[str, Any]) -> MaintenanceWindow:
+    """The window of such a value.
+
+    Raises:
+        msgspec.MsgspecError: another program made it.
+    """
+    values = {**value, "begin": value.get("from"), "end": value.get("to"), "scope": value}
+    return msgspec.convert(values, MaintenanceWindow)
+
+
 def log_beside(expected_file: str) -> str:
     """The log that belongs to a file of an expected state."""
     return str(Path(expected_file).with_suffix(".maintenance.jsonl"))
@@ -102,6 +146,8 @@ class MaintenanceLog:
         self.path = path
         self.notes: list[str] = []
         """Lines of the log that could not be read."""
+        self.replaced: MaintenanceEntry | None = None
+        """The last replacement of the expected state that the log has."""
 
     def windows(self) -> list[MaintenanceWindow]:
         """All windows, in order of their start.
@@ -117,53 +163,61 @@ class MaintenanceLog:
                     id=entry.window, begin=entry.begin, end=entry.end, scope=entry.scope, who=entry.who,
                     why=entry.why,
                 )  # fmt: skip
-            elif window is not None:
+            elif entry.action == "replace":
+                self.replaced = entry
+            elif entry.action == "end" and window is not None:
                 found[entry.window] = structs.replace(window, end=min(window.end, entry.at))
         return sorted(found.values(), key=lambda each: (each.begin, each.id))
 
-    def start(self, scope: Scope, begin: int, end: int, *, who: str, why: str, now: int) -> str:
+    def start(  # noqa: PLR0913 - the parts of a line
+        self, scope: Scope, begin: int, end: int, *, who: str, why: str, now: int, rule: str = ""
+    ) -> str:
         """Start a window; returns its id.
 
         Args:
             scope: what is worked on.
             begin: wall ms.
             end: wall ms.
-            who: who starts it.
+            who: who starts it, see `Author`.
             why: the reason; it may be empty.
             now: wall ms.
+            rule: see `Author`.
 
         Raises:
             ConfigError: the log can't be written.
         """
         id_ = secrets.token_hex(4)
         self._append(
-            MaintenanceEntry(
-                at=now,
-                at_iso=iso_text(now),
-                who=who,
-                action="start",
-                window=id_,
-                why=why[:_TEXT_LIMIT],
-                begin=begin,
-                end=end,
-                scope=scope,
-            )
+            "start", Author(who=who, rule=rule), why, now, window=id_, begin=begin, end=end, scope=scope
         )
         return id_
 
-    def end(self, window: str, *, who: str, why: str, now: int) -> None:
+    def end(self, window: str, *, who: str, why: str, now: int, rule: str = "") -> None:
         """End a window before its time.
 
         Raises:
             ConfigError: the log can't be written.
         """
-        entry = MaintenanceEntry(
-            at=now, at_iso=iso_text(now), who=who, action="end", window=window, why=why[:_TEXT_LIMIT]
-        )
-        self._append(entry)
+        self._append("end", Author(who=who, rule=rule), why, now, window=window)
+
+    def replace(self, before: str, after: str, *, is_done: bool, by: Author, why: str, now: int) -> None:
+        """Note that the expected state is replaced, or that this failed after it was noted.
+
+        Args:
+            before: SHA-256 of the text that is replaced.
+            after: SHA-256 of the new text.
+            is_done: whether it is replaced.
+            by: who does it.
+            why: the reason; it may be empty.
+            now: wall ms.
+
+        Raises:
+            ConfigError: the log can't be written.
+        """
+        self._append("replace" if is_done else "not_replaced", by, why, now, before=before, after=after)
 
     def _entries(self) -> Iterable[MaintenanceEntry]:
-        self.notes = []
+        self.notes, self.replaced = [], None
         unreadable = 0
         try:
             data = read_if_exists(self.path, limit=SMALL_FILE_BYTES)
@@ -182,7 +236,16 @@ class MaintenanceLog:
             more = shown_count(unreadable - NOTES_LIMIT, "more line")
             self.notes.append(f"{self.path}: {more} can't be read: is it the log of maintenance?")
 
-    def _append(self, entry: MaintenanceEntry) -> None:
+    def _append(self, action: str, by: Author, why: str, now: int, **more: Any) -> None:  # noqa: ANN401
+        entry = MaintenanceEntry(
+            at=now,
+            at_iso=iso_text(now),
+            who=by.who,
+            rule=by.rule,
+            action=action,
+            why=why[:_TEXT_LIMIT],
+            **more,
+        )
         line = msgspec.json.encode(entry) + b"\n"
         try:
             fd = open_plain_file(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)

@@ -4,17 +4,20 @@ import hmac
 import ipaddress
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct
 
+from namekeeper.access.judged import about, refusal_of
+from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer
+from namekeeper.access.planning import judge_plan
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import HTTP_PAGES
 from namekeeper.access.rules import PeerRules
 from namekeeper.access.signature import user_of_key
 
-__all__ = ["COOKIE", "Doors", "is_loopback", "make_token", "problem_with_host_name"]
+__all__ = ["COOKIE", "Doors", "Planner", "is_loopback", "make_token", "problem_with_host_name"]
 
 COOKIE = "namekeeper_console"
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
@@ -22,6 +25,13 @@ _OWN_SITES = frozenset({"same-origin", "none"})
 """Browsers send these values for a request by a page to its own server, and for one by the person."""
 _AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s\[\]:/?#@\\]+))(:\d*)?")
 """`[address]` or a name, and a port."""
+
+
+class Planner(Struct, frozen=True):
+    """A user who may write a plan, and the rule that says so."""
+
+    user: str
+    rule: str
 
 
 class Doors(Struct, frozen=True):
@@ -103,6 +113,32 @@ class Doors(Struct, frozen=True):
         if any(rules.judge(HTTP_PAGES, user).allowed for user in (None, *users)):
             return None
         return "access rules refuse the page: a token is needed, the secret key of a user who may read it"
+
+    def planner(self, peer: Peer, token: str, parts: Iterable[Names]) -> Planner | str:
+        """The user who may write a plan, or why the request is refused.
+
+        Only access rules give this right: the token of the console does not.
+
+        Args:
+            peer: sent the request.
+            token: its bearer token; empty: none. A cookie would let other pages of the browser write.
+            parts: what the request is about, see `plan_parts`.
+        """
+        if self.policy is None:
+            return (
+                "nobody may plan at this port: start it with --access-file FILE, whose rules name the users"
+                ' who may (requests = ["planning"])'
+            )
+        policy = self.policy()
+        user = user_of_key(token, policy.keys) if token else None
+        if user is None:
+            return "access rules refuse this: a token is needed, the secret key of a user who may plan"
+        parts = [*parts]
+        decision = judge_plan(policy.rules, peer, user, parts)
+        if not decision.allowed:
+            names = ", ".join(name for part in parts for name in about(part))
+            return f"user {user}{f', {names},' if names else ''} is {refusal_of(decision)}"
+        return Planner(user, str(decision.rule))
 
 
 def is_loopback(host: str) -> bool:

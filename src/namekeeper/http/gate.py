@@ -215,8 +215,14 @@ class Connection(asyncio.Protocol):
 
     # Stages
 
-    def wait_for_body(self) -> None:
-        """Pass the body of the request on; its time starts."""
+    def wait_for_body(self, size: int) -> None:
+        """Pass the body of the request on; its time starts.
+
+        Args:
+            size: most bytes of it; with more than the rest of `MAX_REQUEST_BYTES` its client must have
+                waited for `100 Continue`.
+        """
+        self._left = max(self._left, size)
         rest, self._rest = self._rest or b"", b""
         self._takes_body = True
         self._abort_in(REQUEST_SECONDS)

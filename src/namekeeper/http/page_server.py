@@ -4,9 +4,11 @@ Each request passes the same checks in the same order: its form, the host name, 
 the origin, the body, a slot to be answered. The first check that fails makes the answer.
 """
 
+import asyncio
 import errno
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -16,7 +18,7 @@ from namekeeper.http.doors import COOKIE, Doors
 from namekeeper.http.gate import Connection, Gate
 from namekeeper.http.listener import PageListener
 from namekeeper.http.page_clients import token_of
-from namekeeper.http.page_table import Guard, Page, Style
+from namekeeper.http.page_table import UNASKED_BYTES, Guard, Page, Refuse, Style
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.tls import TlsContexts
 
@@ -35,9 +37,6 @@ MAX_HEADERS = 64
 
 _METHODS = ("GET", "HEAD", "OPTIONS")
 _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
-
-Refuse = Callable[[web.BaseRequest, list[str]], str | None]
-"""Why a peer may not have a page, from its request and the tokens in it; None if it may."""
 
 
 class PageServer:
@@ -87,8 +86,8 @@ class PageServer:
             OSError: it can't listen there.
         """
         server = web.Server(
-            self._handle, handler_cancellation=True, access_log=None, logger=_parser_log,
-            max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
+            self._handle, request_factory=_request, handler_cancellation=True, access_log=None,
+            logger=_parser_log, max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
             max_headers=MAX_HEADERS, auto_decompress=False, lingering_time=LINGER_SECONDS,
         )  # fmt: skip
         gate = Gate(server)
@@ -158,24 +157,25 @@ class PageServer:
         return response
 
     async def _answer(self, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
-        page = self._find(request)
+        found = self._find(request)
+        page = None if found is None else found.page_for(request.method)
         style = self._style if page is None else page.style
-        wrong = _wrong_form(request, 0 if page is None else page.body_bytes)
+        wrong = _wrong_form(request, page)
         if wrong is not None:
             return style.answer(*wrong)
-        if request.method == "OPTIONS" and (page is not None or request.raw_path == "*"):
-            allowed = _METHODS if page is None else page.methods
+        if request.method == "OPTIONS" and (found is not None or request.raw_path == "*"):
+            allowed = _METHODS if found is None else found.methods
             return web.Response(status=204, headers={"Allow": ", ".join(allowed)})
         refused = self._refused(request, page, style)
         if refused is not None:
             return refused
-        if page is None:
+        if page is None or found is None:
             return style.answer(404, self._nothing(request.path))
         if request.method not in page.methods:
             response = style.answer(405, f"{request.method} is not allowed: these pages are read only")
-            response.headers["Allow"] = ", ".join(page.methods)
+            response.headers["Allow"] = ", ".join(found.methods)
             return response
-        return await self._answer_page(request, connection, page)
+        return await self._answer_in_turn(request, connection, page)
 
     def _refused(self, request: web.BaseRequest, page: Page | None, style: Style) -> web.Response | None:
         """The refusal of a request by its host name, or by the access rules; None if it is accepted."""
@@ -187,18 +187,29 @@ class PageServer:
                 return style.answer(421, reason)
         if guard is Guard.JUDGED:
             tokens = [each for each in (bearer, request.cookies.get(COOKIE, "")) if each]
-            reason = self._refuse(request, tokens)
+            refuse = self._refuse if page is None or page.refuse is None else page.refuse
+            reason = refuse(request, tokens)
             if reason is not None:
                 return style.answer(style.refused, reason)
         return None
+
+    async def _answer_in_turn(
+        self, request: web.BaseRequest, connection: Connection, page: Page
+    ) -> web.StreamResponse:
+        if page.turn is None:
+            return await self._answer_page(request, connection, page)
+        if page.turn.locked():
+            return _full(page)
+        async with page.turn:
+            return await self._answer_page(request, connection, page)
 
     async def _answer_page(
         self, request: web.BaseRequest, connection: Connection, page: Page
     ) -> web.StreamResponse:
         if page.guard is Guard.OPEN:
             return await page.answer(request)
-        if page.method == "POST":
-            wrong = await self._wrong_post(request, connection)
+        if page.method != "GET":
+            wrong = await self._wrong_post(request, connection, page)
             if wrong is not None:
                 return page.style.answer(*wrong)
         if request.method == "HEAD" and not page.answers_head:
@@ -206,24 +217,38 @@ class PageServer:
         stream = page.stream
         has_slot = connection.answer() if stream is None else await connection.stream(request, stream)
         if not has_slot:
-            response = page.style.answer(503, page.full)
-            response.headers["Retry-After"] = "1"
-            return response
+            return _full(page)
         try:
             return await page.answer(request)
         except web.HTTPNotFound:
             return page.style.answer(404, self._nothing(request.path))
 
-    async def _wrong_post(self, request: web.BaseRequest, connection: Connection) -> tuple[int, str] | None:
+    async def _wrong_post(
+        self, request: web.BaseRequest, connection: Connection, page: Page
+    ) -> tuple[int, str] | None:
         """Read the body of a request that changes something; return status and sentence if it is refused."""
         reason = self._doors.refuse_origin(request.headers)
         if reason is not None:
             return 403, reason
-        connection.wait_for_body()
+        if page.content_type not in ("", request.content_type):
+            return 415, f"send the body with Content-Type: {page.content_type}"
+        connection.wait_for_body(page.body_bytes)
         return await _wrong_body(request)
 
 
-def _wrong_form(request: web.BaseRequest, body_bytes: int) -> tuple[int, str] | None:
+def _request(head: Any, body: Any, handler: Any, writer: Any, task: Any) -> web.BaseRequest:  # noqa: ANN401
+    """A request whose body has the limit of its page, and none of aiohttp."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(head, body, handler, writer, task, loop, client_max_size=0)
+
+
+def _full(page: Page) -> web.Response:
+    response = page.style.answer(503, page.full)
+    response.headers["Retry-After"] = "1"
+    return response
+
+
+def _wrong_form(request: web.BaseRequest, page: Page | None) -> tuple[int, str] | None:
     """Status and sentence for a request that no page could answer; None if its form is correct."""
     headers = request.headers
     has_path = request.raw_path.startswith("/") or (request.method, request.raw_path) == ("OPTIONS", "*")
@@ -233,12 +258,21 @@ def _wrong_form(request: web.BaseRequest, body_bytes: int) -> tuple[int, str] | 
         return 417, "the only expectation that can be met is 100-continue"
     if not _words(request, "Content-Encoding") <= {"identity"}:
         return 415, "no page takes a compressed body: send it as it is"
-    length = request.content_length or 0
+    return _wrong_length(request, 0 if page is None else page.body_bytes)
+
+
+def _wrong_length(request: web.BaseRequest, body_bytes: int) -> tuple[int, str] | None:
+    """Status and sentence for a body that is too long, or has no length; None if it is correct."""
+    headers, length = request.headers, request.content_length or 0
     if not body_bytes and (length or "Transfer-Encoding" in headers):
         return 400, "this page takes no body: send the request without one"
     if "Transfer-Encoding" in headers:
         return 411, "send the body with its Content-Length"
-    return (413, f"the body has {body_bytes:,} bytes at most") if length > body_bytes else None
+    if length > body_bytes:
+        return 413, f"the body has {body_bytes:,} bytes at most"
+    if length > UNASKED_BYTES and not _words(request, "Expect"):
+        return 400, f"send a body of more than {UNASKED_BYTES:,} bytes with Expect: 100-continue"
+    return None
 
 
 def _words(request: web.BaseRequest, name: str) -> set[str]:

@@ -6,7 +6,7 @@ Any peer may send the answer. It arrives in pieces, has a limit, and must not tr
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from importlib import import_module
 from typing import IO, Any, TypeVar
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from namekeeper.remoting.tls_client import Tls, present_context
 
-__all__ = ["ANSWER_BYTES", "PageAnswer", "ask_page"]
+__all__ = ["ANSWER_BYTES", "PageAnswer", "SentBody", "ask_page"]
 
 ANSWER_BYTES = 16 << 20
 """Bytes of an answer that is kept in memory. The largest is a list of 100,000 files of a journal."""
@@ -42,7 +42,16 @@ class PageAnswer(Struct, frozen=True):
         return self.body.decode(errors="replace").strip()
 
 
-async def ask_page(
+class SentBody(Struct, frozen=True):
+    """A request that changes something; its body is sent when the server asks for it."""
+
+    method: str
+    data: bytes
+    content_type: str
+    headers: Mapping[str, str] = {}
+
+
+async def ask_page(  # noqa: PLR0913 - the parts of a request and the limits of its answer
     url: str,
     *,
     token: str,
@@ -50,8 +59,9 @@ async def ask_page(
     pause_seconds: float,
     limit: int = ANSWER_BYTES,
     into: IO[bytes] | None = None,
+    sent: SentBody | None = None,
 ) -> PageAnswer:
-    """Send one GET, and wait for the complete answer.
+    """Send one request, and wait for the complete answer.
 
     The token goes to this address and to no other: the client follows no redirects, and uses no proxies that
     the environment names. The body comes as the server has it: a compressed file stays compressed.
@@ -63,6 +73,7 @@ async def ask_page(
         pause_seconds: the body must begin within this time, and then each piece of it must come within it.
         limit: most bytes of the body.
         into: gets the body of an answer with status 200, which is then not in the result.
+        sent: what the request changes something with; None: it is a GET.
 
     Raises:
         OSError: there is no answer, or it is incomplete, too large or too slow, or `into` can't be written;
@@ -73,6 +84,8 @@ async def ask_page(
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     timeout = aiohttp.ClientTimeout(total=None)  # interim answers would prolong the time of aiohttp
     headers = {"Accept-Encoding": "identity"}
+    if sent is not None:
+        headers |= {"Content-Type": sent.content_type, **sent.headers}
     if token:
         headers["Authorization"] = f"Bearer {token}"
     start = asyncio.get_running_loop().time()
@@ -84,7 +97,14 @@ async def ask_page(
             ) as session,
             await _until(
                 start + pause_seconds,  # for the connection and the head
-                session.get(url, ssl=await present_context(tls) or True, allow_redirects=False),
+                session.request(
+                    "GET" if sent is None else sent.method,
+                    url,
+                    data=None if sent is None else sent.data,
+                    ssl=await present_context(tls) or True,
+                    allow_redirects=False,
+                    expect100=sent is not None,
+                ),
             ) as response,
         ):
             pieces = _paced(response.content.iter_any(), start, pause_seconds)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from namekeeper.access.names import NAMED
-from namekeeper.access.request_class import CLASSES, TAKING_OVER, codes_of
+from namekeeper.access.request_class import CLASSES, PLANNING_REQUESTS, TAKING_OVER, codes_of
 from namekeeper.messages.catalogue import CATALOGUE, Handling, NameKind, RequestClass
 from namekeeper.messages.fields import to_wire_name
 from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS
@@ -39,8 +39,8 @@ def test_the_classes_are_those_of_the_design():
 
 
 def test_names_that_rules_limit_are_fields_of_the_requests():
-    for code, kinds in NAMED.items():
-        header = CATALOGUE[int(code)].request_header
+    for code in NAMED.keys() & CLASSES.keys():
+        kinds, header = NAMED[code], CATALOGUE[int(code)].request_header
         assert header is not None
         fields = set(map(to_wire_name, header.__struct_fields__))
         assert {field for field in kinds.values() if field} <= fields, code
@@ -77,4 +77,6 @@ def test_the_page_has_the_classes_and_the_names_of_each_code():
         if re.fullmatch(r"[0-9, ]+", codes) and kinds.startswith("`")
         for code in codes.split(", ")
     }
-    assert names == {code: set(kinds) for code, kinds in NAMED.items()}
+    assert names == {code: set(NAMED[code]) for code in NAMED.keys() & CLASSES.keys()}
+    (planned,) = (kinds for name, kinds in rows if name == "`planning`" and kinds.startswith("`"))
+    assert planned == ", ".join(f"`{kind.value}`" for kind in NAMED[PLANNING_REQUESTS])

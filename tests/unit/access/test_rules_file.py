@@ -2,7 +2,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from namekeeper.access.request_class import CLASSES, codes_of
+from namekeeper.access.request_class import CLASSES, PLANNING_REQUESTS, codes_of
 from namekeeper.access.rules import AccessMode
 from namekeeper.access.rules_file import LISTS_LIMIT, RULES_LIMIT, TABLES_LIMIT, parse_access_file, parse_toml
 from namekeeper.errors import ConfigError
@@ -27,6 +27,7 @@ effect = "refuse"
 requests = ["any"]
 """
 
+
 RULE = 'mode = "audit"\n[[rule]]\nname = "r"\n'
 
 
@@ -46,7 +47,7 @@ def test_everything_that_a_file_can_say():
     assert brokers.certificates is not None
     assert brokers.certificates.texts == ("CN=broker-*",)
     assert [(kind, patterns.texts) for kind, patterns in brokers.names] == [(NameKind.CLUSTERS, ("prod",))]
-    assert (rest.name, rest.allows, rest.codes) == ("the rest", False, set(CLASSES))
+    assert (rest.name, rest.allows, rest.codes) == ("the rest", False, {*CLASSES, PLANNING_REQUESTS})
     assert rest.is_certain
 
 
@@ -71,7 +72,7 @@ def test_a_file_without_rules_refuses_everything_and_is_no_error():
         (RULE + 'requests = "read"', "requests must be a list"),
         (
             RULE + 'requests = ["write"]',
-            "requests: 'write' is none of read, broker, admin, any, http, nor a code",
+            "requests: 'write' is none of read, broker, admin, any, http, planning, nor a code",
         ),
         (RULE + "requests = [999]", "requests: 999 is none of"),
         (RULE + "requests = [905]", "requests: 905 is none of"),

@@ -1,5 +1,6 @@
 """Deviations as incidents: what is one, what another incident explains, and what is planned."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from namekeeper.answers.incidents.incident import incidents_by_cluster
 from namekeeper.answers.incidents.texts import incident_value, what, why
 from namekeeper.drift.incidents import present_drift, with_drift
 from namekeeper.errors import ConfigError
-from namekeeper.expected.incidents import ExpectedFile, with_deviations
+from namekeeper.expected.incidents import ExpectedFile, user_name, with_deviations
 from namekeeper.expected.maintenance import MaintenanceLog, MaintenanceWindow, Scope, log_beside
+from namekeeper.expected.plan import digest_of
 from namekeeper.expected.state_file import expected_text
 from tests.differential.bodies import TopicConfig
 from tests.unit.drift.fleet import align_ends
@@ -210,11 +212,17 @@ def test_a_file_and_its_log_are_read_again_when_they_change(path: str):
     assert lines == []
     MaintenanceLog(log_beside(path)).start(Scope(clusters=("c",)), 1, 2, who="a", why="", now=1)
     file.refresh()
-    assert (len(file.windows), lines) == (1, [f"{log_beside(path)} was read again"])
-    text = Path(path).read_text()
-    Path(path).write_text(text.replace("[0, 1]", "[0]"))
+    assert len(file.windows) == 1
+    text = Path(path).read_text().replace("[0, 1]", "[0]")
+    Path(path).write_text(text)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
     file.refresh()
-    assert lines[1:] == [f"{path} was read again"]
+    owner, written = user_name(os.getuid()), "2023-11-14T22:13:20.000Z"
+    assert lines[0].startswith(f"{log_beside(path)} was read again: digest ")
+    assert lines[1:] == [
+        f"{path} was read again: digest {digest_of(text.encode())}, written {written}, owner {owner}"
+    ]
+    assert file.changes == 2
     assert before.clusters[0].brokers["broker-a"] == {0, 1}
     assert file.state.clusters[0].brokers["broker-a"] == {0}
 

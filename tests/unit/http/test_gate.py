@@ -272,7 +272,7 @@ async def test_in_a_burst_those_go_first_that_sent_a_part_of_a_request(
     for _ in range(3 * gate.ASKING_BURST):
         parts.append(heard(connected(entered), part))
         if part is WITH_BODY:
-            parts[-1].wait_for_body()
+            parts[-1].wait_for_body(1_024)
         assert len(entered.asking) <= gate.ASKING_BURST
     assert probe._transport.is_aborted is asked._transport.is_aborted is False
     assert parts[0]._transport.is_aborted is True

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from msgspec import structs
 
+from namekeeper.access.judged import about
 from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer
-from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES
+from namekeeper.access.planning import plan_parts
+from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, PLANNING, PLANNING_REQUESTS
 from namekeeper.access.rules import AccessCase, AccessMode, AccessRules, Decision, RuleVerdict, explain
 from namekeeper.app.access_files import read_policy, read_rules
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo
 from namekeeper.common.counts import shown_count
 from namekeeper.common.networks import parse_ip
+from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError
 from namekeeper.wire.codes import RequestCode
 
@@ -25,6 +29,8 @@ __all__ = ["check", "explain_command"]
 EXIT_NOT_ALLOWED = 1
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
+_OWN_NAMES = {HTTP: HTTP_PAGES, PLANNING: PLANNING_REQUESTS}
+"""Requests without a code -> their number among the codes."""
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -55,7 +61,8 @@ def check(file: str) -> None:
     "code_text",
     required=True,
     metavar="CODE",
-    help="Request code, such as 103; http: the HTTP pages.",
+    help="Request code, such as 103; http: the HTTP pages; planning: a maintenance window of the names, or"
+    " without names the expected state.",
 )
 @click.option("--peer", metavar="IP", help="Address that the request comes from.")
 @click.option("--user", help="Access key that signed the request.")
@@ -87,16 +94,21 @@ def explain_command(  # noqa: PLR0913 - one for each option
         rules = read_rules(file)
     except ConfigError as error:
         raise CommandRefused(str(error)) from None
-    decision, verdicts = explain(rules, case)
-    for line in _lines(rules, case, decision, verdicts):
-        echo(line)
-    if not decision.allowed:
+    parts = plan_parts(names) if code == PLANNING_REQUESTS else [names]
+    is_allowed = True
+    for part in parts:
+        one = structs.replace(case, names=part)
+        decision, verdicts = explain(rules, one)
+        for line in _lines(rules, one, decision, verdicts):
+            echo(line)
+        is_allowed &= decision.allowed
+    if not is_allowed:
         sys.exit(EXIT_NOT_ALLOWED)
 
 
 def _code(text: str) -> int:
-    if text == HTTP:
-        return HTTP_PAGES
+    if text in _OWN_NAMES:
+        return _OWN_NAMES[text]
     if text.isdecimal() and int(text) in CLASSES:
         return int(text)
     raise ConfigError(f"a name server does not know code {text}: rules say nothing about it")
@@ -118,15 +130,18 @@ def _lines(
         rule = "no rule is about them"
     if decision.takes_over:
         rule = f"{rule}, also in the place of a live broker of another host"
-    yield f"{_name(case.code)}: {verb}, {rule}"
-    if not decision.allowed and rules.mode is AccessMode.AUDIT:
+    is_plan = case.code == PLANNING_REQUESTS
+    names = "".join(f" {each}" for each in about(case.names)) if is_plan else ""
+    yield printable(f"{_name(case.code)}{names}: {verb}, {rule}")
+    if not decision.allowed and rules.mode is AccessMode.AUDIT and not is_plan:
         yield "mode audit: a server logs and counts the refusal, and handles the request"
     for verdict in verdicts:
         yield f"  {verdict.rule}: {verdict.text}"
 
 
 def _name(code: int) -> str:
-    return HTTP if code == HTTP_PAGES else f"{RequestCode(code).name} ({code}, {CLASSES[code].value})"
+    own = next((name for name, number in _OWN_NAMES.items() if number == code), None)
+    return own or f"{RequestCode(code).name} ({code}, {CLASSES[code].value})"
 
 
 def _remarks(rules: AccessRules) -> Iterator[str]:
@@ -140,5 +155,8 @@ def _remarks(rules: AccessRules) -> Iterator[str]:
         if HTTP_PAGES in rule.codes and rule.certificates is not None:
             yield f"rule {rule.name!r} opens pages only where httpTlsNeedClientAuth asks for certificates"
     allowed = {code for rule in rules.rules if rule.allows for code in rule.codes if rule.covers_code(code)}
+    if not any(CLASSES.keys() & rule.codes for rule in rules.rules):
+        yield "no rule is about requests to a name server, which would refuse them all"
+        return
     for code in sorted(CLASSES.keys() - allowed):
         yield f"nobody may send {_name(code)}"

@@ -115,7 +115,9 @@ def console(  # noqa: PLR0913 - one for each option
         histories, source_of_causes(folders, tables, operators, history_bytes // CAUSE_PART, cluster),
         SystemClock(), operators.who_knows, expected,
     )  # fmt: skip
-    companion = Companion(histories, views=views, page=page, folders=journal_folders, announce=echo)
+    companion = Companion(
+        histories, views=views, page=page, folders=journal_folders, expected=expected, announce=echo
+    )
     spare_the_collector()
     try:
         with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:

@@ -1,8 +1,9 @@
-"""`namekeeper expect`: learns what must be there, and compares it with what is there."""
+"""`namekeeper expect`: learns what must be there, compares it with what is, and sends it to a companion."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import click
 from msgspec import structs, to_builtins
@@ -23,6 +24,7 @@ from namekeeper.cli.history import (
     take_zone,
 )
 from namekeeper.cli.output import echo, note
+from namekeeper.cli.plan_asking import CompanionPage, companion_options, take_companion
 from namekeeper.cli.render import render_json
 from namekeeper.cli.sections import SectionedCommand
 from namekeeper.cli.spark import MakeSession
@@ -33,15 +35,21 @@ from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.expected.deviations import Deviations, deviations
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.expected.maintenance import planned_deviation
+from namekeeper.expected.plan import digest_of
 from namekeeper.expected.state import learn
-from namekeeper.expected.state_file import expected_text
-from namekeeper.files import atomic_replace, problem_with
+from namekeeper.expected.state_file import FILE_LIMIT, expected_text, parse_expected
+from namekeeper.files import atomic_replace, problem_with, read_named_text
+from namekeeper.remoting.asking_pages import SentBody
 
-__all__ = ["EXIT_DEVIATES", "EXPECTED_FILE", "check", "expect_option", "learn_command"]
+__all__ = [
+    "EXIT_DEVIATES", "EXPECTED_FILE", "check", "expect_option", "get_command", "learn_command", "put_command",
+]  # fmt: skip
 
 EXIT_DEVIATES = 1
 """Exit status: something deviates, and it is not planned."""
 EXPECTED_FILE = "expected.toml"
+DIGITS = 12
+"""Digits of a digest that people see and type."""
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 _DAY = "1 day"
 
@@ -70,11 +78,7 @@ def learn_command(  # noqa: PLR0913 - one for each option
     zone = take_zone(zone_name)
     at = None if at_text is None else take_instant(at_text, zone)
     try:
-        if Path(expected_file).exists() and not force:
-            raise ConfigError(
-                f"{expected_file} is there: compare it by `namekeeper expect check`, or give --force to"
-                " replace it"
-            )
+        _refuse_to_overwrite(expected_file, is_forced=force)
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session)
             at = source.instant(at)
@@ -161,6 +165,70 @@ def check(  # noqa: PLR0913 - one for each option
     if any(not each.planned for each in present):
         context.exit(EXIT_DEVIATES)
     context.exit(EXIT_NOT_KNOWN if found.unknown else 0)
+
+
+@click.command("get", context_settings=_SETTINGS)
+@expect_option
+@click.option("--force", is_flag=True, help="Replace the file if it is there; its content stays in FILE.bak.")
+@companion_options(is_required=True)
+def get_command(*, expected_file: str, force: bool, **page: Any) -> None:  # noqa: ANN401
+    """Write the expected state of a companion to a file. Prints its digest, which `put` wants.
+
+    Ends with 0; 2 if it is refused, or the file can't be written; 3 if the companion does not answer.
+    """
+    try:
+        _refuse_to_overwrite(expected_file, is_forced=force)
+        text = _companion(page).asks("/api/expected")
+        atomic_replace(expected_file, text)
+    except OSError as error:
+        raise failure_of(ConfigError(f"{expected_file}: {problem_with(expected_file, error)}")) from error
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    echo(f"{expected_file}: digest {digest_of(text)[:DIGITS]}")
+
+
+@click.command("put", context_settings=_SETTINGS)
+@expect_option
+@click.option(
+    "--replaces", "before", required=True, metavar="DIGEST",
+    help=f"Digest of the text that was edited, as `get` prints it: at least {DIGITS} digits.",
+)  # fmt: skip
+@click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
+@companion_options(is_required=True)
+def put_command(*, expected_file: str, before: str, why: str, **page: Any) -> None:  # noqa: ANN401
+    """Replace the expected state of a companion by a file, unless somebody else has changed it meanwhile.
+
+    Ends with 0; 2 if it is refused, or the file has an error; 3 if the companion does not answer.
+    """
+    try:
+        text = read_named_text(expected_file, limit=FILE_LIMIT)
+        parse_expected(text, source=expected_file)
+        companion = _companion(page)
+        present = digest_of(companion.asks("/api/expected"))
+        if len(before) < DIGITS or not present.startswith(before.lower()):
+            raise ConfigError(
+                f"it has changed: its digest is {present[:DIGITS]} now, and not {printable(before)};"
+                " `namekeeper expect get` it again, and repeat your edit"
+            )
+        sent = SentBody("PUT", text.encode(), "application/toml", {"If-Match": f'"{present}"'})
+        companion.asks(f"/api/expected?{urlencode({'why': why})}", sent)
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    echo(f"{companion.page}: digest {digest_of(text.encode())[:DIGITS]}, in place of {present[:DIGITS]}")
+
+
+def _companion(options: dict[str, Any]) -> CompanionPage:
+    companion = take_companion(options)
+    assert companion is not None, "--http is required"
+    return companion
+
+
+def _refuse_to_overwrite(expected_file: str, *, is_forced: bool) -> None:
+    if Path(expected_file).exists() and not is_forced:
+        raise ConfigError(
+            f"{expected_file} is there: compare it by `namekeeper expect check`, or give --force to"
+            " replace it"
+        )
 
 
 def _notes(found: Deviations, beside: Sequence[str], expected_file: str) -> Iterator[str]:

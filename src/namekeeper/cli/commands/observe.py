@@ -344,6 +344,7 @@ def _companion(  # noqa: PLR0913 - one for each part
         page=None if page is None else structs.replace(page, is_needed=False),
         folders=folders,
         messages=messages,
+        expected=expected,
         reasons=lambda: reasons_of(observers.status(), observers.undiscovered, _problems_of(shadows)),
         collect=lambda: [ObserverCollector(observers.status())],
         announce=echo,
