@@ -34,23 +34,33 @@ RECORDS: tuple[Record, ...] = (
 )
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> tuple[PastAnswers, PastAnswers]:
-    """A journal, and the warehouse that is made of it."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a journal, and the warehouse that is made of it."""
+    parent = tmp_path_factory.mktemp("refused")
     lines = [
         encode_record(record, Stamp(namesrv="ns-1", boot=1, seq=seq, ts=T0 + 1_000 * seq, up_ms=seq))
         for seq, record in enumerate(RECORDS, 1)
     ]
-    (tmp_path / "journal").mkdir()
-    folder = write_journal(tmp_path / "journal", lines)
+    (parent / "journal").mkdir()
+    write_journal(parent / "journal", lines)
     duck = Duck()
     make_gold(duck, duck.load([json.loads(line) for line in lines]))
-    uri = duck.write_warehouse(tmp_path / "warehouse")
+    duck.write_warehouse(parent / "warehouse")
+    return parent
+
+
+@pytest.fixture
+def sources(folder: Path) -> tuple[PastAnswers, PastAnswers]:
+    """What answers from the journal, and from the warehouse."""
 
     def no_session():
         raise AssertionError("files need no Spark")
 
-    return JournalAnswers([FoundJournal(str(folder))]), WarehouseAnswers(uri, no_session)
+    return (
+        JournalAnswers([FoundJournal(str(folder / "journal"))]),
+        WarehouseAnswers(str(folder / "warehouse"), no_session),
+    )
 
 
 def test_who_did_what(sources):
@@ -83,10 +93,10 @@ def test_only_what_is_wanted(sources, query, codes):
         assert [each.code for each in source.audit(0, END, query)] == codes
 
 
-def test_the_command_reads_either(tmp_path, sources):
+def test_the_command_reads_either(folder):
     words = ["audit", "--since", "2023-11-14T00:00:00Z", "--json"]
     said = [
-        CliRunner().invoke(namekeeper, [*words, option, str(tmp_path / where)])
+        CliRunner().invoke(namekeeper, [*words, option, str(folder / where)])
         for option, where in (("--journal", "journal"), ("--warehouse", "warehouse"))
     ]
     assert [each.exit_code for each in said] == [0, 0]
