@@ -29,6 +29,7 @@ from tests.support.wire.peer import trusting
 __all__ = [
     "allow_connections",
     "ask_for_cluster_information",
+    "ask_for_filtered_topic",
     "ask_for_many_topics_of_many_names",
     "ask_for_mapped_topic",
     "ask_for_wide_topic",
@@ -43,6 +44,7 @@ __all__ = [
     "map_queues",
     "register_and_leave_everywhere",
     "register_and_wait_everywhere",
+    "register_long_filter_servers",
     "send_bodies_of_many_small_parts",
     "send_bodies_of_many_topics",
     "start_with_many_topics_of_many_names",
@@ -52,6 +54,7 @@ __all__ = [
 HALF_FRAME_BYTES = 65_000
 """Below the size from which a frame needs a place in the budget."""
 MAPPED = "Mapped"
+FILTERED = "Filtered"
 READY_SECONDS = 60
 READ_BYTES = 1 << 18
 MANY_TOPICS = 400
@@ -240,6 +243,26 @@ def map_queues(target: Target, stack: contextlib.ExitStack) -> None:
         body = json.dumps({"topicConfigSerializeWrapper": wrapper}).encode()
         header, _ = wire.ask(registration(name, (), addr=f"10.8.0.{index}:10911", raw=body))
         assert b'"code":0,' in header, header
+
+
+def register_long_filter_servers(target: Target, stack: contextlib.ExitStack) -> None:
+    """Register 300 broker names with a topic and 1,000 filter servers with long names, and stay."""
+    wire = stack.enter_context(Wire(target.port))
+    table = {topic: {"topicName": topic, "perm": 6} for topic in (FILTERED, "Other")}
+    servers = [f"{number}" + "f" * 500 for number in range(1_000)]
+    body = json.dumps(
+        {"topicConfigSerializeWrapper": {"topicConfigTable": table}, "filterServerList": servers}
+    ).encode()
+    for index in range(300):
+        addr = f"10.9.{index >> 8}.{index & 255}:10911"
+        header, _ = wire.ask(registration(f"filter{index}", (), addr=addr, raw=body))
+        assert b'"code":0,' in header, header
+
+
+def ask_for_filtered_topic(target: Target) -> None:
+    """Look up the topic with these filter servers over four connections, again and again."""
+    data = b"".join(frame(105, {"topic": FILTERED}) for _ in range(10))
+    _keep_sending(target, 4, data)
 
 
 def send_bodies_of_many_small_parts(target: Target) -> None:

@@ -14,12 +14,14 @@ import urllib.request
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 
 from tests.attacks.crowds import allow_connections, client_hello
 from tests.attacks.peers import Target, write_down
 from tests.support.wire.peer import trusting
 
 __all__ = [
+    "ask_over_ever_new_connections",
     "hang_in_handshakes",
     "leave_heads_unfinished",
     "never_read_pages",
@@ -139,6 +141,18 @@ def other_hosts_were_kept_out(target: Target) -> str:
     if not asked:
         return "the other host had no answer at all"
     return f"the other host was refused {refused} of {asked} pages" if refused else ""
+
+
+def ask_over_ever_new_connections(target: Target) -> None:
+    """Ask for metrics from 200 hosts, each time over a new connection, without reading the answer."""
+    request = _head("GET /metrics")
+
+    def flood(index: int) -> None:
+        for turn in count(index):
+            with contextlib.suppress(OSError), _connected(target, f"127.0.1.{turn % 200 + 1}") as connection:
+                connection.sendall(request)
+
+    _in_threads(target.times(8), flood)
 
 
 def send_gzip_bombs(target: Target) -> None:

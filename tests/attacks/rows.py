@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.attacks.crowds import (
     allow_connections,
     ask_for_cluster_information,
+    ask_for_filtered_topic,
     ask_for_many_topics_of_many_names,
     ask_for_mapped_topic,
     ask_for_wide_topic,
@@ -32,12 +33,14 @@ from tests.attacks.crowds import (
     map_queues,
     register_and_leave_everywhere,
     register_and_wait_everywhere,
+    register_long_filter_servers,
     send_bodies_of_many_small_parts,
     send_bodies_of_many_topics,
     start_with_many_topics_of_many_names,
     start_with_wide_topic,
 )
 from tests.attacks.http_port import (
+    ask_over_ever_new_connections,
     hang_in_handshakes,
     leave_heads_unfinished,
     never_read_pages,
@@ -654,5 +657,9 @@ ROWS = _among((
     Row("80", "60 connections read a list of 10 MB over TLS, and stay", read_lists_and_stay, fill_namespace, seconds=25),
     Row("81", "2,560 connections of 40 hosts send most of a TLS hello of 128 KiB", send_most_of_large_hellos, seconds=15),
     Row("82", "1,600 connections send 240 KB of lookups at once over TLS, and stay", burst_and_stay, seconds=60),
+    Row("83", "a route of 150 MB, by long names of filter servers, is looked up", ask_for_filtered_topic,
+        register_long_filter_servers),
+    Row("84", "200 hosts ask for metrics, each time over a new connection", ask_over_ever_new_connections,
+        lookup_ms=75),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""
