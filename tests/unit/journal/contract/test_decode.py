@@ -27,10 +27,6 @@ def test_a_good_line_is_its_record():
     assert record == ServerAlive(**ENVELOPE, connections=3, end=True)
 
 
-def test_members_that_are_not_known_are_ignored():
-    assert isinstance(RecordReader()(line(connections=3, later_member=[1])), ServerAlive)
-
-
 def refused(bad: Line) -> RecordReader:
     reader = RecordReader()
     assert reader(bad) is None
@@ -105,6 +101,18 @@ def test_a_kind_that_is_not_known_keeps_its_position():
 
 
 ROWS = [["T", 1, 2, 6, 0], ["U", 1, 2, 6, 0], ["V"]]
+
+
+@pytest.mark.parametrize("about", [None, "T", "U", ""])
+@pytest.mark.parametrize(
+    ("kind", "members"),
+    [("topic_queues", {"broker_name": "T", "rows": ROWS}), ("server_alive", {"connections": 1})],
+)
+def test_a_member_that_is_not_known_changes_nothing(kind, members, about):
+    """So a reader that is older than `window_ms` reads the same states."""
+    later = RecordReader(about)(line(kind, **members, later_ms=[7]))
+    assert later == RecordReader(about)(line(kind, **members))
+    assert later is not None
 
 
 def test_of_another_topic_only_the_place_is_read():
