@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
-from namekeeper.pipeline.ingest.known_segments import LoadedSegments
 from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
+from namekeeper.pipeline.ingest.loaded_segments import LoadedSegments
 from namekeeper.pipeline.ingest.segments import Segment, list_segments
 from namekeeper.pipeline.ingest.time_order import in_order_of_time
 from namekeeper.pipeline.run import MAX_BATCH_SEGMENTS

@@ -18,6 +18,10 @@ MODULES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob(
 PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 
 TESTED_ELSEWHERE = {
+    "cli/commands/pipeline_archive.py": (
+        "a line about the segments that go",
+        "tests/unit/pipeline/test_archive.py",
+    ),
     "lookup_cache/answer_store.py": (
         "protocols; who decides what is dropped has the tests",
         "tests/unit/processor/test_forgetting.py",
@@ -99,6 +103,7 @@ FRAGMENTS = {
     "journal/reading/intact_records.py": "refuses what every other reader passes over; the caller keeps the rows",
     "journal/reading/last_heard.py": "follows the times of heartbeats; the caller keeps the rows",
     "notifications/metrics.py": "Prometheus text; what sends messages knows no metric",
+    "pipeline/ingest/time_order.py": "pure; the run opens the segments",
     "remoting/tls_turns.py": "counts, without sockets or tasks; the handshake has both",
     "broker/system_topics.py": "data: the topics of each release of RocketMQ; the registrar knows no release",
     "cli/main.py": "the entry point of the scripts; it imports nothing but the command that was asked for",
@@ -121,7 +126,6 @@ FRAGMENTS = {
     "pipeline/report/sections/flaps.py": "one section of the report, beside the others",
     "pipeline/report/sections/topics.py": "one section of the report, beside the others",
     "pipeline/report/sections/unknown_topics.py": "one section of the report, beside the others",
-    "pipeline/units.py": "units by the names of columns, for the page that lists tables",
     "remoting/self_signed.py": "imports a library for certificates, which a server with certificates never loads",
 }
 """Small modules that only one module imports, and why each is a module."""

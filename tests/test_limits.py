@@ -25,6 +25,7 @@ COMPLETE = (
 )  # fmt: skip
 """Modules all of whose limits are in a table."""
 NO_LIMITS = {
+    "the size of an answer, which a store decides": "pipeline.files.object_store.LISTED_AT_ONCE",
     "an interval at which something is repeated": """
         http.watch.POLL_SECONDS http.watch.BEAT_SECONDS console.reading.POLL_SECONDS console.reading.BEGIN_SECONDS
         console.reading.AFTER_A_BUG_SECONDS console.companion.AFTER_A_BUG_SECONDS console.companion.LOOK_SECONDS

@@ -11,8 +11,8 @@ from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.gold.tables import GOLD, partition_column
 from namekeeper.pipeline.ingest.conflicts import Conflict, first_ts_of, last_ts_of, settle
-from namekeeper.pipeline.ingest.known_segments import CompleteListings, LoadedSegments
 from namekeeper.pipeline.ingest.ledger import Ledger
+from namekeeper.pipeline.ingest.loaded_segments import CompleteListings, LoadedSegments
 from namekeeper.pipeline.ingest.segments import Listing, Segment, bytes_of, list_segments
 from namekeeper.pipeline.ingest.time_order import in_order_of_time
 from namekeeper.pipeline.java_settings import starting_for_seconds

@@ -11,7 +11,7 @@ from typing import IO
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.files.file import File, KnownFiles, Versioned, read_limited
+from namekeeper.pipeline.files.file import File, LoadedFiles, Versioned, read_limited
 from namekeeper.pipeline.files.object_store import ObjectStore, open_object_store
 
 __all__ = ["ArrowFolder"]
@@ -66,7 +66,7 @@ class ArrowFolder:
                 modified_ms = info.mtime_ns and info.mtime_ns // 1_000_000
                 yield File(info.path[len(self.path) :].lstrip("/"), info.size or 0, modified_ms)
 
-    def files_but(self, known: KnownFiles, *, may_skip: bool) -> Iterator[File]:
+    def files_but(self, known: LoadedFiles, *, may_skip: bool) -> Iterator[File]:
         """Every file but those that are known; a file may come twice."""
         if may_skip and self.filesystem.type_name in _LISTED_IN_ORDER:
             # obstore is not everywhere, and does not find all the credentials that pyarrow finds.

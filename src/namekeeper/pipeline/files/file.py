@@ -3,7 +3,7 @@
 import errno
 from typing import IO, NamedTuple, Protocol
 
-__all__ = ["READ_BYTES", "File", "KnownFiles", "Versioned", "read_limited"]
+__all__ = ["READ_BYTES", "File", "LoadedFiles", "Versioned", "read_limited"]
 
 READ_BYTES = 256 << 20
 """Largest manifest or ledger: of a warehouse with a million data files or boots it has less."""
@@ -28,8 +28,13 @@ class Versioned(NamedTuple):
     """For `put_if_unchanged` of the same folder."""
 
 
-class KnownFiles(Protocol):
-    """Files that a listing leaves out."""
+class LoadedFiles(Protocol):
+    """Files that a listing leaves out, because a warehouse has their content."""
+
+    found: int
+    """Number of files that were left out so far."""
+    skips: int
+    """How often a part of a folder was skipped."""
 
     def has(self, name: str) -> bool:
         """Whether a file is left out.

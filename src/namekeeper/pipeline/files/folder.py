@@ -11,7 +11,7 @@ from typing import IO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.files.file import File, KnownFiles
+from namekeeper.pipeline.files.file import File, LoadedFiles
 from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.files.object_store import ConditionalWrites
 
@@ -40,7 +40,7 @@ class Folder(ConditionalWrites, Protocol):
             quick: Leave out sizes and times, which would be asked for file by file.
         """
 
-    def files_but(self, known: KnownFiles, *, may_skip: bool) -> Iterator[File]:
+    def files_but(self, known: LoadedFiles, *, may_skip: bool) -> Iterator[File]:
         """Every file, perhaps without its size and time, but those that are known.
 
         Args:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from namekeeper.pipeline.files.file import File, KnownFiles, Versioned, read_limited
+from namekeeper.pipeline.files.file import File, LoadedFiles, Versioned, read_limited
 
 __all__ = ["LocalFolder"]
 
@@ -37,7 +37,7 @@ class LocalFolder:
         """Every file below `path`; if quick, without size and time."""
         yield from _below(self._absolute(path), f"{path}/" if path else "", quick=quick)
 
-    def files_but(self, known: KnownFiles, *, may_skip: bool) -> Iterator[File]:  # noqa: ARG002 -- it has no order
+    def files_but(self, known: LoadedFiles, *, may_skip: bool) -> Iterator[File]:  # noqa: ARG002 -- it has no order
         """Every file but those that are known, without sizes and times."""
         yield from _below(self.path, "", quick=True, known=known)
 
@@ -154,7 +154,7 @@ class LocalFolder:
         return temporary
 
 
-def _below(absolute: str, prefix: str, *, quick: bool, known: KnownFiles | None = None) -> Iterator[File]:
+def _below(absolute: str, prefix: str, *, quick: bool, known: LoadedFiles | None = None) -> Iterator[File]:
     """Regular files below a folder, and links to them.
 
     Others may write to it. A link from a folder to one above it, or folders without end in each other, must
@@ -184,7 +184,7 @@ def _below(absolute: str, prefix: str, *, quick: bool, known: KnownFiles | None 
                     yield from _listed(entry, above, quick=quick)
 
 
-def _unknown(entries: Iterable[os.DirEntry[str]], known: KnownFiles) -> Iterator[os.DirEntry[str]]:
+def _unknown(entries: Iterable[os.DirEntry[str]], known: LoadedFiles) -> Iterator[os.DirEntry[str]]:
     return (entry for entry in entries if not known.has(entry.name))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.files.file import READ_BYTES, File, KnownFiles, Versioned
+from namekeeper.pipeline.files.file import READ_BYTES, File, LoadedFiles, Versioned
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -102,7 +102,7 @@ class ObjectStore:
         """
         return self._checked("If-Match", lambda: self._put(path, data, version))
 
-    def files_but(self, known: KnownFiles) -> Iterator[File]:
+    def files_but(self, known: LoadedFiles) -> Iterator[File]:
         """Objects in the order of their names, but those that are known.
 
         After each full answer the next one may start later, where `end_after` allows it.
@@ -114,7 +114,7 @@ class ObjectStore:
         while start is not None:
             start = yield from self._files_from(start, known)
 
-    def _files_from(self, start: str, known: KnownFiles) -> Generator[File, None, str | None]:
+    def _files_from(self, start: str, known: LoadedFiles) -> Generator[File, None, str | None]:
         """Objects after a name; returns the name after which the listing goes on, None at its end."""
         for metas in self._pages(start):
             for meta in metas:

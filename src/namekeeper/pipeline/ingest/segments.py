@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from namekeeper.common.segment_names import SEGMENT_NAME
 from namekeeper.pipeline.errors import JournalFolderError, MissingFolderError
-from namekeeper.pipeline.files.file import File, KnownFiles
+from namekeeper.pipeline.files.file import File, LoadedFiles
 from namekeeper.pipeline.files.folder import Folder
 
-__all__ = ["END_LENGTH", "KnownSegments", "Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
+__all__ = ["END_LENGTH", "Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
 
 _OF_A_JOURNAL = {"identity.json", "lock"}
 """Files that a server keeps beside its segments."""
@@ -57,33 +57,24 @@ class Listing(NamedTuple):
     """The content of the folders of journals."""
 
     segments: Sequence[Segment]
-    """Those that were not left out as known."""
+    """Sealed segments, without those that were left out."""
     empty: Sequence[str]
     """URIs of folders without a segment."""
     ignored: int
     """Number of files that do not belong to a journal."""
     known: int = 0
-    """Number of segments that were left out because they are known."""
+    """Number of segments that were left out because the warehouse has them."""
     is_whole: bool = True
     """Whether nothing was skipped."""
 
 
-class KnownSegments(KnownFiles, Protocol):
-    """Segments that a listing leaves out, and what it has left out so far."""
-
-    found: int
-    """Number of segments that were left out."""
-    skips: int
-    """How often a part of a folder was skipped."""
-
-
 def list_segments(
-    folders: Iterable[Folder], known: KnownSegments | None = None, skipped: Collection[Folder] = ()
+    folders: Iterable[Folder], known: LoadedFiles | None = None, skipped: Collection[Folder] = ()
 ) -> Listing:
     """Sealed segments in folders and the folders below them.
 
     Args:
-        folders: The folders.
+        folders: Where to look.
         known: Segments to leave out.
         skipped: The folders in which `known` may skip.
 
@@ -141,7 +132,7 @@ def _is_namesrv(name: str) -> bool:
 
 
 def _look_into(
-    folder: Folder, known: KnownSegments | None, *, may_skip: bool
+    folder: Folder, known: LoadedFiles | None, *, may_skip: bool
 ) -> tuple[list[Segment], int, bool]:
     """Segments, the number of files that belong to no journal, and whether the folder is a journal."""
     segments: list[Segment] = []
@@ -160,7 +151,7 @@ def _look_into(
     return segments, others, is_journal or bool(segments)
 
 
-def _files(folder: Folder, known: KnownSegments | None, *, may_skip: bool) -> Iterator[File]:
+def _files(folder: Folder, known: LoadedFiles | None, *, may_skip: bool) -> Iterator[File]:
     """Files of a folder, without hidden ones, those in quarantine and known ones."""
     is_there = False
     before = known.found if known else 0

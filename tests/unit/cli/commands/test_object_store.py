@@ -15,8 +15,8 @@ pytest.importorskip("duckdb")
 
 from namekeeper.cli.group import namekeeper
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.ingest.known_segments import LoadedSegments
 from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
+from namekeeper.pipeline.ingest.loaded_segments import LoadedSegments
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.support.journal.segments import UUID8, records_of_a_boot, write_segment
 from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse

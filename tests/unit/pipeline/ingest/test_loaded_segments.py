@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.ingest.known_segments import LISTED_EVERY_MS, CompleteListings, LoadedSegments
 from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot, merged
+from namekeeper.pipeline.ingest.loaded_segments import LISTED_EVERY_MS, CompleteListings, LoadedSegments
 from namekeeper.pipeline.ingest.segments import Listing, Segment, list_segments
 from tests.support.pipeline.many_objects import BOOT, ManyObjects, name_of
 
