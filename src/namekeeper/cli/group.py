@@ -104,6 +104,7 @@ MESSAGES_COMMANDS: Commands = {
 PIPELINE_COMMANDS: Commands = {
     "run": ("commands.pipeline:run", "Bring the tables of a warehouse up to date."),
     "check": ("commands.pipeline_check:check", "Say what is wrong with a warehouse."),
+    "tables": ("commands.pipeline_tables:tables", "Say what the tables and columns mean."),
     "archive": ("commands.pipeline_archive:archive", "Move or delete segments that a warehouse has."),
     "doctor": ("commands.pipeline:doctor", "Say what is found here, and what to do."),
     "package": ("commands.pipeline:package", "Write it as one zip for spark-submit."),
