@@ -99,6 +99,9 @@ class RequestSchedule:
         self._touched: dict[str, None] = {}
         self._is_doubted = False
         self._takes_touched = True
+        self._takes_periodic = True
+        self._was_members = False
+        """Whether the last request was for the brokers: with slow answers they are due again at once."""
         self._balance_us = 0.0
         self._balance_at: int | None = None
         self.requests = 0
@@ -131,26 +134,41 @@ class RequestSchedule:
         A request for the rows of topics is only sent together with others of its kind.
         """
         self._save_up(now_ms)
-        question, wait_ms = self._due(now_ms)
-        if isinstance(question, AskMembers):
-            return (question,)
-        if self._balance_us <= 0:
+        members_ms = self._due_in(AskMembers(), now_ms)
+        can_pay = self._balance_us > 0
+        lets_others = self._was_members and can_pay and AskMembers() in self._asked
+        if members_ms <= 0 and not lets_others:
+            return (AskMembers(),)
+        if not can_pay:
             broke_ms = int(-self._balance_us / self._us_per_ms) + 1
-            members_ms = self._due_in(AskMembers(), now_ms)
             return max(1, min(broke_ms, members_ms))
-        if question is not None:
-            return (question,)
-        topics = self._next_topics(now_ms)
-        if topics:
-            return tuple(map(AskRoute, topics))
+        found = self._others(now_ms)
+        if found or members_ms <= 0:
+            return found or (AskMembers(),)
+        wait_ms = min(self._due_in(question, now_ms) for question in self._periodic)
         oldest = next(iter(self._sweep.values()), None)
         if oldest is not None:
             wait_ms = min(wait_ms, oldest + self._rates.queues_ms - now_ms)
         return max(1, wait_ms)
 
+    def _others(self, now_ms: int) -> tuple[Question, ...]:
+        """The next requests besides that for the brokers: a periodic one, then topics, as answers may be slow."""
+        waits = {question: self._due_in(question, now_ms) for question in self._periodic}
+        del waits[AskMembers()]
+        question = min(waits, key=lambda one: (one in self._asked, waits[one]), default=None)
+        if question is not None and waits[question] > 0:
+            question = None
+        is_first = question is not None and question not in self._asked
+        topics = [] if is_first or (question and self._takes_periodic) else self._next_topics(now_ms)
+        self._takes_periodic = bool(topics)
+        if topics:
+            return tuple(map(AskRoute, topics))
+        return () if question is None else (question,)
+
     def sent(self, question: Question, now_ms: int) -> None:
         """Note that a request is sent."""
         self.requests += 1
+        self._was_members = isinstance(question, AskMembers)
         if isinstance(question, AskRoute):
             self._touched.pop(question.topic, None)
             self._sweep.pop(question.topic, None)
@@ -218,14 +236,6 @@ class RequestSchedule:
         }[type(question)]
         affordable_ms = self._cost(type(question)) / (self._us_per_ms * _SHARES[type(question)])
         return max(wanted_ms, int(affordable_ms))
-
-    def _due(self, now_ms: int) -> tuple[Question | None, int]:
-        """The periodic request that is due first in their order, or how long until one is."""
-        waits = {question: self._due_in(question, now_ms) for question in self._periodic}
-        for question, wait_ms in waits.items():
-            if wait_ms <= 0:
-                return question, 0
-        return None, min(waits.values())
 
     def _due_in(self, question: Question, now_ms: int) -> int:
         asked = self._asked.get(question)

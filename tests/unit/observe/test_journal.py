@@ -107,6 +107,21 @@ async def test_another_period_is_a_boot_and_nothing_is_known_between_the_two(tmp
     assert known_at == [Knowledge.KNOWN, Knowledge.UNKNOWN, Knowledge.UNKNOWN, Knowledge.KNOWN]
 
 
+@pytest.mark.parametrize("hours", [-3, 3])
+async def test_a_clock_that_is_set_by_hours_loses_no_change_and_widens_no_window(tmp_path, hours):
+    set_ms = hours * 3_600_000
+    journal = opened(tmp_path, at(1_000))
+    journal.answered(at(2_000), [change("before", 900)])
+    journal.answered(Now(BEGIN + set_ms + 3_000, 3_000), [change("after", 800)])
+    journal.answered(Now(BEGIN + set_ms + 5_000, 5_000), [])
+    await journal.leave()
+    records = await asyncio.to_thread(records_in, tmp_path)
+    assert [record["window_ms"] for record in records if record["kind"] == "kv"] == [900, 800]
+    assert [record["kind"] for record in records].count("clock_changed") == 1
+    found = await asyncio.to_thread(lambda: JournalFolder(str(tmp_path)).state_at(None))
+    assert (found.knowledge, found.state.kv) == (Knowledge.KNOWN, {"n": {"k": "after"}})
+
+
 async def test_an_observer_that_is_killed_knows_until_when_it_had_answers(tmp_path):
     journal = opened(tmp_path, at(1_000))
     try:

@@ -216,6 +216,20 @@ async def test_a_name_server_that_answers_slower_each_minute_is_asked_less_each_
         assert one.state is ObserverState.NOT_OBSERVED
 
 
+@pytest.mark.parametrize("delay", [0.3, 0.55])
+async def test_of_a_name_server_that_answers_slowly_everything_is_read(delay):
+    """Its brokers were due again after each answer: nothing else was asked for, and no change of a topic seen."""
+    async with await observed(delays=(delay, delay)) as one:
+        await asyncio.sleep(60)
+        assert one.state is ObserverState.OBSERVED
+        one.register(topics=("t", "new"))
+        entry = {"namespace": "ORDER_TOPIC_CONFIG", "key": "t", "value": "b:4"}
+        assert one.network.server.ask(100, entry).code == 0
+        await asyncio.sleep(60)
+        assert one.kinds() >= {"topic_queues", "kv"}
+        assert len(one.periods) == 1
+
+
 async def test_a_window_that_would_be_longer_than_stated_ends_the_period():
     async with await observed() as one:
         await asyncio.sleep(10)
