@@ -152,7 +152,7 @@ class RequestSchedule:
         return max(1, wait_ms)
 
     def _others(self, now_ms: int) -> tuple[Question, ...]:
-        """The next requests besides that for the brokers: a periodic one, then topics, as answers may be slow."""
+        """The next requests but that for the brokers: a periodic one, then topics; answers may be slow."""
         waits = {question: self._due_in(question, now_ms) for question in self._periodic}
         del waits[AskMembers()]
         question = min(waits, key=lambda one: (one in self._asked, waits[one]), default=None)
