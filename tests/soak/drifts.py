@@ -10,7 +10,7 @@ from namekeeper.drift.compared import compared
 from namekeeper.drift.disagreement import Subject
 from namekeeper.drift.lacking import DriftCause, LackingFinder, LackingPeriod
 
-__all__ = ["MadeDrift", "Moment", "Scrape", "found_in", "wrong_reports", "wrong_scrapes"]
+__all__ = ["Between", "MadeDrift", "Scrape", "found_in", "wrong_reports", "wrong_scrapes"]
 
 SHOWN_WITHIN_MS = 40_000
 """A scrape shows a drift that began, or ended, so long before: its window, when it counts, and the page's own time."""
@@ -23,7 +23,7 @@ STATED_MS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Between:
     """Between which two instants something happened, wall ms."""
 
     before: int
@@ -38,8 +38,8 @@ class MadeDrift:
     subject: Subject
     lacking: frozenset[str]
     """The ids of the name servers that lack something."""
-    start: Moment
-    end: Moment | None = None
+    start: Between
+    end: Between | None = None
     """None: it goes on."""
 
     @property
@@ -98,7 +98,7 @@ def wrong_scrapes(made: Sequence[MadeDrift], scrapes: Iterable[Scrape]) -> list[
             continue
         sure, possible = set[str](), set[str]()
         for drift in made:
-            end = drift.end or Moment(scrape.at, scrape.at)
+            end = drift.end or Between(scrape.at, scrape.at)
             if drift.start.after + SHOWN_WITHIN_MS <= scrape.at < end.before:
                 sure.add(drift.cause)
             if drift.start.before <= scrape.at <= end.after + SHOWN_WITHIN_MS:

@@ -15,7 +15,7 @@ from namekeeper.kvconfig.store import ORDER_TOPIC_CONFIG
 from namekeeper.model.topic import TopicConfig
 from namekeeper.wire.codes import RequestCode
 from tests.attacks.peers import Wire, registration
-from tests.soak.drifts import MadeDrift, Moment
+from tests.soak.drifts import Between, MadeDrift
 from tests.support.wire.ask import ask
 
 __all__ = ["DisagreeingFleet"]
@@ -46,10 +46,10 @@ class DisagreeingFleet:
         self._brokers = [_Broker(number, [*addresses.values()]) for number in range(BROKERS)]
         lanes = [random.Random(f"{seed} {lane}") for lane in range(LANES)]
         self._threads = [
-            threading.Thread(target=self._works, args=(self._make_drifts, rng, self._brokers[lane::LANES]))
+            threading.Thread(target=self._attempt, args=(self._make_drifts, rng, self._brokers[lane::LANES]))
             for lane, rng in enumerate(lanes)
         ]
-        self._threads.append(threading.Thread(target=self._works, args=(self._keep_alive,)))
+        self._threads.append(threading.Thread(target=self._attempt, args=(self._keep_alive,)))
         self.made: list[MadeDrift] = []
         """All drifts so far."""
         self.harmless = 0
@@ -82,7 +82,7 @@ class DisagreeingFleet:
             if thread.is_alive():
                 thread.join()
 
-    def _works(self, work: Callable[..., None], *arguments: object) -> None:
+    def _attempt(self, work: Callable[..., None], *arguments: object) -> None:
         try:
             work(*arguments)
         except Exception as error:  # noqa: BLE001 - the run fails with it
@@ -193,12 +193,12 @@ class DisagreeingFleet:
         make: Callable[[], object], undo: Callable[[], object],
     ) -> Iterator[None]:  # fmt: skip
         """Make a drift of each subject, and undo it."""
-        start = _moment(make)
+        start = _timed(make)
         subjects = [about] if isinstance(about, Subject) else about
         drifts = [MadeDrift(cause, each, frozenset(lacking), start) for each in subjects]
         self.made += drifts
         yield
-        end = _moment(undo)
+        end = _timed(undo)
         for drift in drifts:
             drift.end = end
 
@@ -273,7 +273,7 @@ def _ask(address: str, code: RequestCode, **fields: str) -> str:
     return answer.body.decode()
 
 
-def _moment(do: Callable[[], object]) -> Moment:
+def _timed(do: Callable[[], object]) -> Between:
     before = time.time_ns() // 1_000_000
     do()
-    return Moment(before, time.time_ns() // 1_000_000)
+    return Between(before, time.time_ns() // 1_000_000)

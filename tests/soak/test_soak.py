@@ -8,7 +8,7 @@ from msgspec import structs
 from namekeeper.drift.disagreement import KvSubject
 from namekeeper.drift.lacking import DriftCause, LackingPeriod
 from tests.soak import __main__ as soak
-from tests.soak.drifts import MadeDrift, Moment, Scrape, wrong_reports, wrong_scrapes
+from tests.soak.drifts import Between, MadeDrift, Scrape, wrong_reports, wrong_scrapes
 from tests.soak.verdict import Sample, complaints, table
 
 FLAT = [Sample(100.0, 50, 9)] * 30
@@ -50,13 +50,13 @@ def test_what_fills_at_first_is_no_growth():
 
 MADE = MadeDrift(
     DriftCause.ORDER_DIFFERS, KvSubject("ORDER_TOPIC_CONFIG", "t"), frozenset({"ns-1"}),
-    Moment(100_000, 100_010), Moment(170_000, 170_010),
+    Between(100_000, 100_010), Between(170_000, 170_010),
 )  # fmt: skip
 REPORTED = LackingPeriod(MADE.subject, "ns-1", MADE.cause, 105_000, 9_000, 178_000, is_open=False)
 
 
 def test_a_drift_that_is_reported_within_its_windows_is_no_complaint():
-    other = replace(MADE, start=Moment(300_000, 300_010), end=None)
+    other = replace(MADE, start=Between(300_000, 300_010), end=None)
     later = structs.replace(REPORTED, since=301_000, to=400_000, is_open=True)
     assert wrong_reports([MADE, other], [later, REPORTED]) == []
 

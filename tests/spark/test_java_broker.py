@@ -1,6 +1,6 @@
 """The life of a real Java broker, as our journal and the tables show it: DuckDB's in CI, at night Spark's, too.
 
-It registers with a Java name server as well, whose observer writes another journal of the same life.
+It registers with a Java name server as well, whose observer writes another journal of it.
 """
 
 import os

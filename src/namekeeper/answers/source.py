@@ -34,7 +34,7 @@ SourceProgress = Callable[[str, int, int], None]
 
 
 PRESENT_MS = 10_000
-"""Of a name server whose last answer is older, the present is not known."""
+"""The present of a name server whose last answer is older is not known."""
 
 
 class HeldAt(Struct, frozen=True):
