@@ -69,6 +69,7 @@ def watch_an_observer(seconds: float, seed: int) -> int:
     wrong = [
         *(f"the fleet failed: {each!r}" for each in fleet.failures),
         *([f"the observer ended with {status}"] if status else []),
+        *([] if fleet.made else ["no drift was made: run it for longer"]),
         *complaints({"observer": samples}),
         *wrong_reports(fleet.made, found),
         *wrong_scrapes(fleet.made, readers.scrapes),
