@@ -1,5 +1,7 @@
 """The image of deploy/Containerfile without an engine for containers: its lines are carried out in a root of its own,
-and its command starts there as engines and OpenShift start it. Needs root, which makes such a root in a namespace."""
+and its command starts there as engines and OpenShift start it. Needs root, which makes such a root in a namespace.
+
+`.ci/run` runs it beside the wheel and the sdist, because pip's build of the root takes most of its time."""
 
 import json
 import os
@@ -20,6 +22,8 @@ from tests.support.system.namespaces import why_no_namespaces
 from tests.support.system.processes import Process
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import ask
+
+pytestmark = pytest.mark.long
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GET_BROKER_CLUSTER_INFO = 106
