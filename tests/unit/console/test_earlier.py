@@ -41,10 +41,10 @@ class Counted:
 
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory):
-    """A change each minute for a day, and a restart each three hours, after which there is a checkpoint."""
+    """A change each minute for half a day, and a restart each three hours, after which there is a checkpoint."""
     story = Story()
     story.registers()
-    for minute in range(24 * 60):
+    for minute in range(12 * 60):
         story.later(30_000)
         story.wiped()
         if minute % 180 == 179:
@@ -136,13 +136,13 @@ def test_a_list_is_not_read_twice(source):
 
 
 def test_who_asks_for_many_ranges_and_names_gets_no_more_memory(source):
-    console = Console(source, memory=1, past=400_000)
+    console = Console(source, memory=1, past=200_000)
     parts, first = parts_of(console), console.histories.followed[0].first
     until = console.histories.followed[0].history.dropped_until
     for number in range(6):
         console.ask("changes", to=first + (until - first) * number // 6, limit=500)
         console.ask("topic", name=f"T{number}", older=1)
-        assert sum(part.history.size for part in parts.kept) <= 400_000
+        assert sum(part.history.size for part in parts.kept) <= 200_000
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_read_once_and_told(source, view, query):
 
 
 def test_a_life_that_does_not_fit_says_from_when_on_it_is_known(source):
-    whole, console = Console(source), Console(source, memory=1, past=900_000)
+    whole, console = Console(source), Console(source, memory=1, past=450_000)
     found, wanted = (each.ask("broker", name="b0", older=1) for each in (console, whole))
     since = found["known_from"]
     assert console.histories.followed[0].first < since < console.histories.followed[0].history.dropped_until

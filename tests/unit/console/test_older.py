@@ -22,8 +22,6 @@ from tests.unit.console.test_histories import Clock
 CLOCK = Clock(1)
 MUCH = 1 << 32
 SERVERS = 6
-RANGES = (120, 8)
-"""Lists of journals, and of a warehouse, which takes ten times as long."""
 FEW_ROWS = 3
 """A text names so many rows of a kind."""
 FILTERS: Sequence[Mapping[str, str]] = ({}, {"limit": "1"}, {"limit": "3"}, {"limit": "7"})
@@ -150,22 +148,26 @@ def queries(whole: Console, rng: random.Random, count: int) -> Iterator[dict[str
 
 
 @pytest.mark.parametrize(
-    ("past", "room"),
+    ("past", "room", "ranges"),
     [
-        ("journal", MUCH),
-        ("journal", 60_000),
-        ("warehouse", 60_000),
-        pytest.param("warehouse", MUCH, marks=pytest.mark.long),
+        ("journal", MUCH, 20),
+        ("journal", 60_000, 40),
+        ("warehouse", 60_000, 5),
+        pytest.param("journal", MUCH, 120, marks=pytest.mark.long),
+        pytest.param("journal", 60_000, 120, marks=pytest.mark.long),
+        pytest.param("warehouse", 60_000, 8, marks=pytest.mark.long),
+        pytest.param("warehouse", MUCH, 8, marks=pytest.mark.long),
     ],
     indirect=["past"],
 )
 def test_each_list_of_changes_is_that_of_a_memory_without_a_limit(
-    whole: Console, past: HistorySource, room: int
+    whole: Console, past: HistorySource, room: int, ranges: int
 ):
+    """A list of a warehouse takes ten times as long as one of journals."""
     rng, read, reached = random.Random(SEED), 0, 0
     console = Console(past, memory=1, past=room)
     assert sum(each.history.dropped_until is not None for each in console.histories.followed) > SERVERS // 2
-    for query in queries(whole, rng, RANGES[isinstance(past, Some)]):
+    for query in queries(whole, rng, ranges):
         for to, found in pages(console, query):
             begins = [each for each in (found["known_from"], query["from"]) if each is not None]
             wanted = whole.ask("changes", **{**query, "from": max(begins, default=None), "to": to})
@@ -220,7 +222,7 @@ def test_the_search_and_the_changes_beside_an_instant_are_those_of_a_memory_with
 
 @pytest.mark.parametrize(
     ("past", "step"),
-    [("journal", 1), ("warehouse", 3), pytest.param("warehouse", 1, marks=pytest.mark.long)],
+    [("journal", 1), ("warehouse", 5), pytest.param("warehouse", 1, marks=pytest.mark.long)],
     indirect=["past"],
 )
 def test_the_life_of_a_topic_or_a_broker_is_that_of_a_memory_without_a_limit(
