@@ -43,7 +43,7 @@ def started_by_client(*words: str, folder: Path) -> StdioServerParameters:
     return StdioServerParameters(command=program, args=[*options, "mcp", *words], env=environment(folder))
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", ["legacy", pytest.param("auto", marks=pytest.mark.long)])
 def test_an_assistant_replays_ten_incidents_over_stdio(tmp_path: Path, mode: str):
     journals = str(write(day_with_ten_incidents(), tmp_path / "journals"))
     wanted = command("incidents", "--since", SINCE, "--journal", journals)
