@@ -35,6 +35,8 @@ def tell_history(stage: Stage, incident: Incident, home: Path, report: Path) -> 
     _run(stage, ["why", TOPIC, "--at", wiped, *journals])
     stage.step(f"What was the route at {cut}, when the name servers disagreed?")
     _run(stage, ["route-at", TOPIC, "--at", cut, *journals])
+    stage.step("The observer never saw a registration, and remembers ns-2, too")
+    _run(stage, ["route-at", TOPIC, "--at", cut, "--journal", str(incident.observer.folder)])
     stage.step(f"And {MISSING}?")
     _run(stage, ["why", MISSING, "--at", cut, *journals])
     if find_spec("pyspark") is None:

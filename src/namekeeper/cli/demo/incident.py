@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from namekeeper.admin import operations
 from namekeeper.admin.operations import Namesrv
 from namekeeper.broker.settings import BrokerSettings
-from namekeeper.cli.demo.servers import DemoServer
+from namekeeper.cli.demo.servers import DemoObserver, DemoServer
 from namekeeper.cli.demo.show import Stage
 from namekeeper.client.client_config import ClientConfig
 from namekeeper.client.groups import Producer
@@ -87,6 +87,7 @@ class Incident:
     def __init__(self, stage: Stage, home: Path) -> None:
         self.times = IncidentTimes()
         self.servers = [DemoServer(home, namesrv) for namesrv in ("ns-1", "ns-2")]
+        self.observer = DemoObserver(home, self.servers[1])
         self._stage = stage
         self._clock = SystemClock()
         self._namesrvs: list[Namesrv] = []
@@ -102,6 +103,7 @@ class Incident:
         """
         async with AsyncExitStack() as stack:
             await self._start_name_servers(stack)
+            await self._start_observer(stack)
             await self._start_brokers(stack)
             await self._start_producer(stack)
             await self._stop_slave()
@@ -125,6 +127,11 @@ class Incident:
             await server.start()
             self._stage.note(f"{server.namesrv} at [bold]{server.addr}[/]")
             self._namesrvs.append(Namesrv(server.addr, control, timeout_ms=60_000))
+
+    async def _start_observer(self, stack: AsyncExitStack) -> None:
+        self._stage.step("An observer starts beside ns-2, as beside a name server of Java: it only asks")
+        stack.enter_context(self.observer)
+        await self.observer.start()
 
     async def _start_brokers(self, stack: AsyncExitStack) -> None:
         self._stage.step("Three brokers register with both: two masters, one with a slave")

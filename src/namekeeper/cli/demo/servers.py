@@ -1,31 +1,26 @@
-"""Name servers of the demo, each in a process of its own, with everything they write below one folder."""
+"""Name servers of the demo, and an observer beside one, each in a process of its own, with everything they write
+below one folder."""
 
 import asyncio
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from namekeeper.errors import NamekeeperError
 
-__all__ = ["BOOT", "DemoServer"]
+__all__ = ["BOOT", "DemoObserver", "DemoServer"]
 
 BOOT = "The Name Server boot success."
 STOP_SECONDS = 120.0
 
 
-class DemoServer:
-    """A name server that can be stopped and started again; a context manager that leaves it stopped."""
+class _DemoProcess(ABC):
+    """A process that can be stopped and started again; a context manager that leaves it stopped."""
 
-    def __init__(self, home: Path, namesrv: str) -> None:
-        self.namesrv = namesrv
-        """The server's id in the journal."""
-        self.journal = home / namesrv / "journal"
-        self.addr = ""
-        """Where it listens, from the first start on."""
-        self._home = home / namesrv
-        self._home.mkdir(parents=True)
+    def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -37,7 +32,7 @@ class DemoServer:
         self._stop()
 
     async def start(self) -> None:
-        """Start it, at the port that it had before if there was one.
+        """Start it, and wait until it is up.
 
         Raises:
             NamekeeperError: it did not start.
@@ -54,19 +49,46 @@ class DemoServer:
         await asyncio.to_thread(self._stop)
 
     def _start(self) -> None:
-        command = self._command()
+        command = [sys.executable, "-m", "namekeeper", *self._words()]
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line.startswith(BOOT):
-            raise NamekeeperError(
-                f"a name server did not start; run it by hand to see why: {' '.join(command)}"
-            )
-        self.addr = line.rsplit(" ", 1)[1].strip()
+        if not any(self._is_up(line) for line in self._process.stdout):
+            raise NamekeeperError(f"it did not start; run it by hand to see why: {' '.join(command)}")
 
-    def _command(self) -> list[str]:
+    @abstractmethod
+    def _words(self) -> list[str]:
+        """What stands behind `namekeeper` on its command line."""
+
+    @abstractmethod
+    def _is_up(self, line: str) -> bool:
+        """Whether a line of its output says that it is up."""
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        process.wait(STOP_SECONDS)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+class DemoServer(_DemoProcess):
+    """A name server; from its second start on it listens at the port that it had before."""
+
+    def __init__(self, home: Path, namesrv: str) -> None:
+        super().__init__()
+        self.namesrv = namesrv
+        """The server's id in the journal."""
+        self.journal = home / namesrv / "journal"
+        self.addr = ""
+        """Where it listens, from the first start on."""
+        self._home = home / namesrv
+        self._home.mkdir(parents=True)
+
+    def _words(self) -> list[str]:
         port = self.addr.rpartition(":")[2] or "0"
         options = {
             "listen-port": port,
@@ -78,14 +100,24 @@ class DemoServer:
             "scan-not-active-broker-interval": "500",
             "http-port": "-1",
         }
-        flags = [word for name, value in options.items() for word in (f"--{name}", value)]
-        return [sys.executable, "-m", "namekeeper", "serve", *flags]
+        return ["serve", *(word for name, value in options.items() for word in (f"--{name}", value))]
 
-    def _stop(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        process.wait(STOP_SECONDS)
-        if process.stdout is not None:
-            process.stdout.close()
+    def _is_up(self, line: str) -> bool:
+        self.addr = line.rsplit(" ", 1)[-1].strip()
+        return line.startswith(BOOT)
+
+
+class DemoObserver(_DemoProcess):
+    """An observer of one name server, to which it sends read requests only."""
+
+    def __init__(self, home: Path, server: DemoServer) -> None:
+        super().__init__()
+        self.folder = home / "beside"
+        """The folder with its journal."""
+        self._server = server
+
+    def _words(self) -> list[str]:
+        return ["observe", "-n", self._server.addr, "--journal", str(self.folder), "--port", "-1"]
+
+    def _is_up(self, line: str) -> bool:
+        return "observed:" in line
