@@ -100,7 +100,7 @@ def test_a_running_cluster_is_closed_in_four_steps_and_each_is_taken_back(cluste
     cluster.write_rules("audit")
     cluster.write_keys(OLD)
     for command, wanted in ((check, "can be used"), (explain, "allowed, by rule 'brokers of production'")):
-        done = operator.types(command)
+        done = operator.types_in_process(command)
         assert (done.returncode, wanted in done.stdout) == (0, True), done
         said.append(done.stdout + done.stderr)
     cluster.start(access_file=str(cluster.rules))
@@ -166,7 +166,8 @@ def test_a_running_cluster_is_closed_in_four_steps_and_each_is_taken_back(cluste
     assert {file.name for file in files} >= {"namesrv.log", "stdout.txt", "stderr.txt", "access.toml"}
     said += [file.read_bytes().decode(errors="replace") for file in files]
     records = [
-        operator.types(f"namekeeper journal cat {journal}").stdout for journal in journals.glob("[0-9]*")
+        operator.types_in_process(f"namekeeper journal cat {journal}").stdout
+        for journal in journals.glob("[0-9]*")
     ]
     assert any('"user":"ops"' in text for text in records)
     said += records
@@ -213,17 +214,17 @@ def test_an_operator_is_known_by_a_certificate_and_each_step_is_taken_back(tmp_p
         }  # fmt: skip
         operator = Typist(environment(tmp_path), tmp_path, instead)
         assert operator.types(command).returncode == 0
-        refused = operator.types(command.partition(" --tls-cert")[0])
+        refused = operator.types_in_process(command.partition(" --tls-cert")[0])
         assert (refused.returncode == 0, "is refused: no rule" in refused.stderr) == (False, True)
         ask_pages = f"namekeeper audit --since '1 hour ago' --http https://127.0.0.1:{http_port} {command[command.index('--tls-ca') :]}"
         server.logged("operators' pages at https://")
-        assert operator.types(ask_pages).returncode == 0
-        assert "it answers 403" in operator.types(ask_pages.partition(" --tls-cert")[0]).stderr
+        assert operator.types_in_process(ask_pages).returncode == 0
+        assert "it answers 403" in operator.types_in_process(ask_pages.partition(" --tls-cert")[0]).stderr
         # Back: without the rule the certificate is worth nothing; then without TLS at the pages.
         rules.write_text('mode = "enforce"\n')
-        comes_true(lambda: operator.types(command).returncode != 0, "the end of the rule")
+        comes_true(lambda: operator.types_in_process(command).returncode != 0, "the end of the rule")
         server.stop()
     plain = f"namekeeper audit --since '1 hour ago' --http 127.0.0.1:{http_port}"
     with NameServerProcess(tmp_path, access_file=str(rules), http_port=str(http_port)) as server:
         server.started().logged("operators' pages at http://")
-        assert Typist(environment(tmp_path), tmp_path, {}).types(plain).returncode == 0
+        assert Typist(environment(tmp_path), tmp_path, {}).types_in_process(plain).returncode == 0

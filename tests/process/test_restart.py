@@ -27,8 +27,6 @@ from tests.support.wire.ask import ask
 pytestmark = pytest.mark.waits
 
 BROKERS, TOPICS = 20, 10
-RESTARTS = 5
-"""Brokers register each 30 s and are away after 120 s: a slow machine must not need that long for all of them."""
 ALL_TOPICS, LOOK_UP = 206, 105
 IDLE_SECONDS = 30.0
 LATE_MS = 20_000
@@ -126,9 +124,11 @@ def run(
         return client
 
 
+@pytest.mark.parametrize("restarts", [2, pytest.param(5, marks=pytest.mark.long)])
 @pytest.mark.parametrize("end", [NameServerProcess.stop, NameServerProcess.kill])
-def test_no_look_up_is_answered_without_the_whole_route(tmp_path, end):
-    client = run(tmp_path, [end] * RESTARTS)
+def test_no_look_up_is_answered_without_the_whole_route(tmp_path, end, restarts):
+    """Brokers register each 30 s and are away after 120 s: a slow machine must not need that long for all restarts."""
+    client = run(tmp_path, [end] * restarts)
     # A server that stops in order refuses lookups.
     assert {(0, BROKERS)} <= client.seen.keys() <= {(0, BROKERS), (1, 0)}
 
@@ -153,7 +153,7 @@ def test_kill_9_forgets_no_broker_that_has_a_timeout_of_ten_seconds(tmp_path):
 
     # Most of the time is spent waiting: the client need not take a core meanwhile.
     journal = str(file.parent)
-    client = run(tmp_path, [kill_late], "--acting-master", pause_seconds=0.02, journal_path=journal)
+    client = run(tmp_path, [kill_late], "--acting-master", pause_seconds=0.05, journal_path=journal)
     assert {(0, BROKERS)} <= client.seen.keys() <= {(0, BROKERS), (1, 0)}
 
 

@@ -2,17 +2,13 @@
 
 import asyncio
 import contextlib
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from namekeeper.access.signature import sign
 from namekeeper.broker import BrokerRegistrar, BrokerSettings, TopicConfigManager
-from namekeeper.cli.group import namekeeper
-from namekeeper.cli.mqadmin import admin
 from namekeeper.client import ClientConfig, MQClientInstance
 from namekeeper.model.topic import TopicConfig
 from tests.process.running import NameServerProcess, environment, holding
@@ -25,7 +21,6 @@ KEY = "the key of ops"
 REFUSED = "is refused: no rule"
 WHAT_IF = "namekeeper what-if -n {} --without broker-a"
 """Ends with 1: topics would suffer."""
-PROGRAMS = {"mqadmin": admin, "namekeeper": namekeeper}
 IN_PROCESS = (
     "mqadmin updateKvConfig -n {} -s n -k k -v v",
     "namekeeper admin topicList -n {}",
@@ -79,18 +74,6 @@ def wrongly(_: Path) -> Mapping[str, str]:
     return {"ROCKETMQ_ACCESS_KEY": "ops", "ROCKETMQ_SECRET_KEY": "guessed"}
 
 
-def types(typist: Typist, command: str) -> tuple[int, str]:
-    """The exit status of a command, and what it said."""
-    done = typist.types(command)
-    return done.returncode, done.stdout + done.stderr
-
-
-def types_in_process(command: str, env: Mapping[str, str]) -> tuple[int, str]:
-    program, *words = shlex.split(command)
-    done = CliRunner().invoke(PROGRAMS[program], words, env=env)
-    return done.exit_code, done.output
-
-
 @pytest.mark.parametrize(
     "given",
     [by_flag, by_two_flags, by_environment, by_file, wrongly, None],
@@ -101,12 +84,13 @@ def test_every_command_signs(server, tmp_path, given):
     flag = {by_flag: " --access-key ops", by_two_flags: f" --access-key ops --secret-key '{KEY}'"}.get(
         given, ""
     )
-    keys = given(tmp_path) if given else {}
-    typist = Typist({**environment(tmp_path), **keys}, tmp_path, {})
+    env = {**environment(tmp_path), **(given(tmp_path) if given else {})}
+    typist = Typist(env, tmp_path, {})
     for command in COMMANDS:
-        typed = command.format(server.address) + flag
-        status, said = types_in_process(typed, keys) if command in IN_PROCESS else types(typist, typed)
-        assert (status == (command == WHAT_IF)) == is_right, (command, said)
+        types = typist.types_in_process if command in IN_PROCESS else typist.types
+        done = types(command.format(server.address) + flag)
+        said = done.stdout + done.stderr
+        assert (done.returncode == (command == WHAT_IF)) == is_right, (command, said)
         assert (REFUSED in said) == (not is_right), (command, said)
         assert KEY not in said
 

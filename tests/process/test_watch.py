@@ -7,8 +7,6 @@ import json
 import resource
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -23,6 +21,7 @@ from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
+from tests.support.documents.commands import Typist
 from tests.support.server.builders import header
 from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import TIME_UNIT
@@ -31,7 +30,7 @@ from tests.unit.app.parts import frame
 
 TOPIC, LOOK_UP = "watched", 105
 PATIENCE = 30 * TIME_UNIT
-WATCHERS = 2_000
+BOOTS = 3
 CHANGES = 5
 """In each boot."""
 
@@ -135,7 +134,7 @@ def test_each_change_is_told_once_and_in_order_over_restarts_and_cuts(
     flags = {"listen_port": str(free_port()), "http_port": str(http_port)}
     made = 0
     with Watcher(http_port) as watcher:
-        for boot in range(4):
+        for boot in range(BOOTS):
             with NameServerProcess(tmp_path, **flags) as server:
                 server.started()
                 eventually(lambda: watcher.events, within=PATIENCE, what="the first event")
@@ -143,7 +142,7 @@ def test_each_change_is_told_once_and_in_order_over_restarts_and_cuts(
                     for _ in range(CHANGES):
                         made += 1
                         answered(broker, change(made))
-                    if boot == 3:
+                    if boot == BOOTS - 1:
                         watcher.await_registrations(made)
                     eventually(lambda: is_durable(http_port), within=PATIENCE, what="all records on disk")
                     end(server)
@@ -151,7 +150,7 @@ def test_each_change_is_told_once_and_in_order_over_restarts_and_cuts(
     assert revisions == sorted(set(revisions))
     assert {kind for kind, _, _ in watcher.events} == {"ready", "change"}
     assert len(watcher.causes("register_broker")) == made
-    assert len(watcher.causes("started")) == 3
+    assert len(watcher.causes("started")) == BOOTS - 1
 
 
 @contextlib.contextmanager
@@ -184,15 +183,16 @@ def await_text(stream: socket.socket, text: bytes) -> None:
 
 
 @pytest.mark.timeout(300 * TIME_UNIT)
-def test_thousands_watch_while_look_ups_go_on_and_half_of_them_never_read(tmp_path: Path):
+@pytest.mark.parametrize("count", [400, pytest.param(2_000, marks=pytest.mark.long)])
+def test_many_watch_while_look_ups_go_on_and_half_of_them_never_read(tmp_path: Path, count: int):
     http_port = free_port()
     with (
-        NameServerProcess(tmp_path, http_port=str(http_port), http_watchers_limit=str(WATCHERS)) as server,
+        NameServerProcess(tmp_path, http_port=str(http_port), http_watchers_limit=str(count)) as server,
         holding(server.started().address) as broker,
     ):
         answered(broker, change(1))
         eventually(lambda: is_durable(http_port), within=PATIENCE, what="the revision")
-        with streams(http_port, WATCHERS) as watching:
+        with streams(http_port, count) as watching:
             refused = http.client.HTTPConnection("127.0.0.1", http_port, timeout=PATIENCE)
             refused.request("GET", f"/watch?topic={TOPIC}")
             answer = refused.getresponse()
@@ -241,8 +241,7 @@ def test_name_server_by_name_server_it_is_said_who_has_asked_since_a_change(tmp_
 def who_knows(folder: Path, http_ports: list[int]) -> tuple[int, list[dict[str, Any]]]:
     """Its exit status, and what each name server says."""
     addrs = ";".join(f"127.0.0.1:{port}" for port in http_ports)
-    done = subprocess.run(
-        [sys.executable, "-m", "namekeeper", "who-knows", TOPIC, "--http", addrs, "--json"],
-        env=environment(folder), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = Typist(environment(folder), folder, {}).types_in_process(
+        f"namekeeper who-knows {TOPIC} --http '{addrs}' --json"
+    )
     return done.returncode, list(json.loads(done.stdout).values())

@@ -7,7 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from namekeeper.cli.group import namekeeper
+from namekeeper.cli.mqadmin import admin
 from tests.support.system.waiting import PATIENCE
+
+_PROGRAMS = {"mqadmin": admin, "namekeeper": namekeeper}
 
 __all__ = ["Typist", "commands_of"]
 
@@ -42,6 +48,12 @@ class Typist:
         """Run it to its end."""
         program, *words = self.words_of(command)
         return self.runs(program, words, within=within)
+
+    def types_in_process(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run it to its end without a process, in the folder of this one."""
+        program, *words = self.words_of(command)
+        done = CliRunner().invoke(_PROGRAMS[program], words, env=self._env)
+        return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
     def runs(
         self, program: str, words: Sequence[str], *, within: float = 60
