@@ -5,7 +5,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from types import SimpleNamespace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.access.names import NAMED, Names
@@ -52,7 +52,6 @@ RULES = st.builds(AccessRules, mode=st.just(AccessMode.ENFORCE), rules=st.lists(
 USER = maybe(st.sampled_from([("ops", True), ("guest", True), ("ops", False)]))
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     rules=RULES, code=st.sampled_from(sorted(map(int, CLASSES))), user=USER,
     peer=st.tuples(st.sampled_from(HOSTS), maybe(st.just(CERTIFICATE))), names=st.fixed_dictionaries({kind: maybe(NAME) for kind in NameKind}),

@@ -4,7 +4,7 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -155,7 +155,6 @@ ABOUT_LOOK_UPS = RULES.map(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     rules=ABOUT_LOOK_UPS, user=USER, peer=st.tuples(st.sampled_from(HOSTS), st.one_of(st.none(), st.just(CERTIFICATE))),
     topic=st.sampled_from(TOPICS),
