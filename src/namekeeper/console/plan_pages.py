@@ -175,9 +175,13 @@ class PlanPages:
         return answered
 
     async def _list(self, _request: web.BaseRequest) -> web.Response:
-        windows = await self._threads.run(self._plan.windows)
-        values = [window_value(each) for each in windows]
-        return json_answer(200, {"now": self._now(), "windows": values, "notes": self._plan.notes})
+        data = await self._threads.run(self._listed, self._now())
+        return web.Response(body=data, content_type="application/json")
+
+    def _listed(self, now: int) -> bytes:
+        """All windows, as JSON: a log may have thousands."""
+        values = [*map(window_value, self._plan.windows())]
+        return msgspec.json.encode({"now": now, "windows": values, "notes": self._plan.notes})
 
     async def _start(self, request: web.BaseRequest) -> web.Response:
         wanted = _body(await request.read(), _WindowStart)

@@ -19,6 +19,7 @@ from namekeeper.expected.deviations import deviations
 from namekeeper.expected.maintenance import (
     MaintenanceLog,
     MaintenanceWindow,
+    WindowsByName,
     log_beside,
     planned_deviation,
     with_plan,
@@ -157,11 +158,12 @@ def with_deviations(
     now = max(ends.values(), default=0)
     found = deviations(state, histories, ends, settled_ms=TOGETHER_MS).found
     of_members: dict[tuple[str, ...], list[Deviation]] = defaultdict(list)
+    by_name = WindowsByName(windows)
     for each in found:
         members = next((names for names, _ in by_cluster if each.name_servers[0] in names), ())
-        planned = planned_deviation(each, windows, now)
+        planned = planned_deviation(each, by_name, now)
         of_members[members].append(structs.replace(each, planned=planned))
-    marked = [(members, [with_plan(each, windows, now) for each in some]) for members, some in by_cluster]
+    marked = [(members, [with_plan(each, by_name, now) for each in some]) for members, some in by_cluster]
     return [(members, [*some, *_incidents_of(of_members[members], some)]) for members, some in marked]
 
 

@@ -7,7 +7,7 @@ alone: a later release wrote it.
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,14 @@ from namekeeper.foreign_json import UNREADABLE_JSON
 
 __all__ = [
     "EARLY_MS",
+    "KEPT_BACK_BYTES",
     "NOTES_LIMIT",
     "Author",
     "MaintenanceEntry",
     "MaintenanceLog",
     "MaintenanceWindow",
     "Scope",
+    "WindowsByName",
     "log_beside",
     "planned_deviation",
     "window_of",
@@ -44,6 +46,12 @@ _TEXT_LIMIT = 500
 """Most characters of a reason."""
 NOTES_LIMIT = 20
 """Most lines that are named because they can't be read."""
+KEPT_BACK_BYTES = 256 << 10
+"""The last part of a log, which no start takes: windows can be ended, and the expected state replaced."""
+USER_BYTES = 1 << 20
+"""Bytes of lines of one user of access rules from which on the user starts no windows, and gives no reasons:
+one who may plan little must not keep others from planning."""
+_KINDS = ("clusters", "topics", "brokers", "name_servers")
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -186,10 +194,14 @@ class MaintenanceLog:
         Raises:
             ConfigError: the log can't be written.
         """
+        by = Author(who=who, rule=rule)
+        if self._has_many_lines_of(by):
+            raise ConfigError(
+                f"{self.path} has {USER_BYTES:,} bytes of lines of this user:"
+                " move it away, and start the windows again"
+            )
         id_ = secrets.token_hex(4)
-        self._append(
-            "start", Author(who=who, rule=rule), why, now, window=id_, begin=begin, end=end, scope=scope
-        )
+        self._append("start", by, why, now, window=id_, begin=begin, end=end, scope=scope)
         return id_
 
     def end(self, window: str, *, who: str, why: str, now: int, rule: str = "") -> None:
@@ -198,7 +210,8 @@ class MaintenanceLog:
         Raises:
             ConfigError: the log can't be written.
         """
-        self._append("end", Author(who=who, rule=rule), why, now, window=window)
+        by = Author(who=who, rule=rule)
+        self._append("end", by, "" if self._has_many_lines_of(by) else why, now, window=window)
 
     def replace(self, before: str, after: str, *, is_done: bool, by: Author, why: str, now: int) -> None:
         """Note that the expected state is replaced, or that this failed after it was noted.
@@ -216,14 +229,28 @@ class MaintenanceLog:
         """
         self._append("replace" if is_done else "not_replaced", by, why, now, before=before, after=after)
 
-    def _entries(self) -> Iterable[MaintenanceEntry]:
-        self.notes, self.replaced = [], None
-        unreadable = 0
+    def _has_many_lines_of(self, by: Author) -> bool:
+        """Whether a user of access rules has written the most bytes that one may."""
+        if not by.rule:
+            return False
+        user = _user_of(by)
+        quoted = msgspec.json.encode(user)[:-1]
+        lines = [line for line in self._lines() if quoted in line]
+        if sum(map(len, lines)) < USER_BYTES:
+            return False
+        return sum(len(line) for line in lines if _has_written(user, line)) >= USER_BYTES
+
+    def _lines(self) -> list[bytes]:
         try:
             data = read_if_exists(self.path, limit=SMALL_FILE_BYTES)
         except OSError as error:
             raise ConfigError(f"{self.path}: {problem_with(self.path, error)}") from None
-        for number, line in enumerate((data or b"").split(b"\n"), 1):
+        return (data or b"").split(b"\n")
+
+    def _entries(self) -> Iterable[MaintenanceEntry]:
+        self.notes, self.replaced = [], None
+        unreadable = 0
+        for number, line in enumerate(self._lines(), 1):
             if not line.strip():
                 continue
             try:
@@ -251,10 +278,11 @@ class MaintenanceLog:
             fd = open_plain_file(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 size = os.fstat(fd).st_size
-                if size + len(line) > SMALL_FILE_BYTES:
+                if size > 0 and os.pread(fd, 1, size - 1) != b"\n":
+                    line = b"\n" + line  # the last one is torn
+                if size + len(line) > SMALL_FILE_BYTES - (KEPT_BACK_BYTES if action == "start" else 0):
                     raise ConfigError(f"{self.path} is full: move it away, and start the windows again")
-                is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-                write_all(fd, b"\n" + line if is_torn else line)
+                write_all(fd, line)
                 os.fsync(fd)
             finally:
                 os.close(fd)
@@ -262,7 +290,49 @@ class MaintenanceLog:
             raise ConfigError(f"{self.path}: {problem_with(self.path, error)}") from None
 
 
-def planned_deviation(one: Deviation, windows: Sequence[MaintenanceWindow], now: int) -> str:
+def _user_of(by: Author | MaintenanceEntry) -> str:
+    """The user of access rules."""
+    return by.who.rpartition("@")[0] if by.rule else ""
+
+
+def _has_written(user: str, line: bytes) -> bool:
+    try:
+        return _user_of(msgspec.json.decode(line, type=MaintenanceEntry)) == user
+    except UNREADABLE_JSON:
+        return False
+
+
+class WindowsByName:
+    """Maintenance windows by the names in them: a log may have a million names, and a fleet many deviations.
+
+    Args:
+        windows: all windows.
+    """
+
+    def __init__(self, windows: Iterable[MaintenanceWindow]) -> None:
+        self._found: dict[str, dict[str, list[MaintenanceWindow]]] = {kind: {} for kind in _KINDS}
+        for each in windows:
+            for kind, found in self._found.items():
+                for name in dict.fromkeys(getattr(each.scope, kind)):
+                    found.setdefault(name, []).append(each)
+
+    def covering(self, about: Scope, since: int, to: int) -> str:
+        """Ids of windows that name the cluster, the topic, all brokers, or all name servers of something.
+
+        Args:
+            about: its subjects.
+            since: when it began, wall ms.
+            to: when it ended, wall ms.
+        """
+        for kind, found in self._found.items():
+            names: tuple[str, ...] = getattr(about, kind)
+            by = [next((w.id for w in found.get(name, ()) if w.has(since, to)), "") for name in names]
+            if by and all(by):
+                return ", ".join(dict.fromkeys(by))
+        return ""
+
+
+def planned_deviation(one: Deviation, windows: WindowsByName, now: int) -> str:
     """Ids of the windows that a deviation is a part of; empty: it is not planned.
 
     Args:
@@ -270,13 +340,12 @@ def planned_deviation(one: Deviation, windows: Sequence[MaintenanceWindow], now:
         windows: all windows.
         now: the last instant that is known, wall ms.
     """
-    active = [each for each in windows if each.has(one.since, now if one.to is None else one.to)]
     topics = () if one.topic is None else (one.topic,)
     scope = Scope(brokers=one.brokers, topics=topics, clusters=(one.cluster,), name_servers=one.name_servers)
-    return _covering(active, scope)
+    return windows.covering(scope, one.since, now if one.to is None else one.to)
 
 
-def with_plan(one: FoundIncident, windows: Sequence[MaintenanceWindow], now: int) -> FoundIncident:
+def with_plan(one: FoundIncident, windows: WindowsByName, now: int) -> FoundIncident:
     """An incident, marked if it is planned; of one about topics that are planned in part, the other topics.
 
     Args:
@@ -284,7 +353,7 @@ def with_plan(one: FoundIncident, windows: Sequence[MaintenanceWindow], now: int
         windows: all windows.
         now: the last instant that is known, wall ms.
     """
-    active = [each for each in windows if each.has(one.from_ts, now if one.to_ts is None else one.to_ts)]
+    since, to = one.from_ts, now if one.to_ts is None else one.to_ts
     is_drift = one.kind is IncidentKind.DRIFT
     is_about_it = is_drift or one.kind is IncidentKind.NAME_SERVER_DOWN
     scope = Scope(
@@ -293,21 +362,11 @@ def with_plan(one: FoundIncident, windows: Sequence[MaintenanceWindow], now: int
         clusters=() if one.cluster is None else (one.cluster,),
         name_servers=tuple(one.name_servers or [one.subject]) if is_about_it else (),
     )
-    planned = _covering(active, scope)
+    planned = windows.covering(scope, since, to)
     if planned or is_drift or not scope.topics:
         return structs.replace(one, planned=planned)
-    rest = [topic for topic in scope.topics if not _covering(active, Scope(topics=(topic,)))]
+    rest = [topic for topic in scope.topics if not windows.covering(Scope(topics=(topic,)), since, to)]
     return structs.replace(
         one, subject=rest[0], first_topic=rest[0], topics=len(rest), topic_names=rest,
         planned_topics=one.topics - len(rest),
     )  # fmt: skip
-
-
-def _covering(windows: Sequence[MaintenanceWindow], about: Scope) -> str:
-    """Ids of windows that name something's cluster, topic, all of its brokers, or all of its name servers."""
-    for field in ("clusters", "topics", "brokers", "name_servers"):
-        names: tuple[str, ...] = getattr(about, field)
-        by = [next((each.id for each in windows if name in getattr(each.scope, field)), "") for name in names]
-        if by and all(by):
-            return ", ".join(dict.fromkeys(by))
-    return ""

@@ -1,6 +1,7 @@
 """Starts and ends maintenance windows, and replaces the expected state."""
 
 import hashlib
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,11 @@ from namekeeper.expected.maintenance import Author, MaintenanceLog, MaintenanceW
 from namekeeper.expected.state_file import FILE_LIMIT, parse_expected, read_expected
 from namekeeper.files import atomic_replace, problem_with, read_if_exists
 
-__all__ = ["ChangedMeanwhileError", "PlanFiles", "StartedWindow", "digest_of"]
+__all__ = ["UNEXPECTED_LIMIT", "ChangedMeanwhileError", "PlanFiles", "StartedWindow", "digest_of"]
+
+UNEXPECTED_LIMIT = 5
+"""Most names in notes because the expected state lacks them: each is compared with all of
+its names, which may take a second."""
 
 
 class ChangedMeanwhileError(NamekeeperError):
@@ -81,7 +86,10 @@ class PlanFiles:
             raise ConfigError("a window begins after 1970, and ends before the year 10000")
         with self._changing:
             id_ = self._log().start(scope, begin, end, who=by.who, rule=by.rule, why=why, now=now)
-        notes = [*_unexpected_names(scope, self.path)]
+        unexpected = _unexpected_names(scope, self.path)
+        notes = [*itertools.islice(unexpected, UNEXPECTED_LIMIT)]
+        if next(unexpected, None) is not None:
+            notes.append("further names are not there: only the first are named")
         if end <= now:
             notes.append("the window is over: it covers only what began and ended in it")
         window = MaintenanceWindow(id=id_, begin=begin, end=end, scope=scope, who=by.who, why=why)
@@ -108,7 +116,7 @@ class PlanFiles:
         with self._changing:
             self.lasting(ids, now)
             log = self._log()
-            for id_ in ids:
+            for id_ in dict.fromkeys(ids):
                 log.end(id_, who=by.who, rule=by.rule, why=why, now=now)
 
     def text(self) -> bytes:

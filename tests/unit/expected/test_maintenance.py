@@ -11,12 +11,15 @@ from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.incidents.texts import what
 from namekeeper.errors import ConfigError
+from namekeeper.expected import maintenance
 from namekeeper.expected.maintenance import (
     EARLY_MS,
+    KEPT_BACK_BYTES,
     NOTES_LIMIT,
     MaintenanceLog,
     MaintenanceWindow,
     Scope,
+    WindowsByName,
     log_beside,
     planned_deviation,
     with_plan,
@@ -65,13 +68,15 @@ def incident(**more) -> FoundIncident:
     ],
 )
 def test_a_window_covers_a_deviation_whose_every_broker_or_name_server_it_names(scope, is_planned):
-    assert planned_deviation(deviation(), [window(**scope)], END) == ("w" if is_planned else "")
+    assert planned_deviation(deviation(), WindowsByName([window(**scope)]), END) == (
+        "w" if is_planned else ""
+    )
 
 
 def test_several_windows_together_cover_several_brokers():
     windows = [window("1", brokers=("broker-a",)), window("2", brokers=("broker-b",))]
-    assert planned_deviation(deviation(), windows, END) == "1, 2"
-    assert with_plan(incident(), windows, END).planned == "1, 2"
+    assert planned_deviation(deviation(), WindowsByName(windows), END) == "1, 2"
+    assert with_plan(incident(), WindowsByName(windows), END).planned == "1, 2"
 
 
 @pytest.mark.parametrize(
@@ -87,8 +92,10 @@ def test_several_windows_together_cover_several_brokers():
 )
 def test_what_begins_and_ends_in_a_window_is_planned(since, to, now, is_planned):
     windows = [window(clusters=("c",))]
-    assert bool(planned_deviation(deviation(since=since, to=to), windows, now)) is is_planned
-    assert bool(with_plan(incident(from_ts=since, to_ts=to), windows, now).planned) is is_planned
+    assert bool(planned_deviation(deviation(since=since, to=to), WindowsByName(windows), now)) is is_planned
+    assert (
+        bool(with_plan(incident(from_ts=since, to_ts=to), WindowsByName(windows), now).planned) is is_planned
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +112,7 @@ def test_what_begins_and_ends_in_a_window_is_planned(since, to, now, is_planned)
     ],
 )  # fmt: skip
 def test_a_window_covers_an_incident_that_is_about_nothing_else(more, scope, is_planned):
-    assert bool(with_plan(incident(**more), [window(**scope)], END).planned) is is_planned
+    assert bool(with_plan(incident(**more), WindowsByName([window(**scope)]), END).planned) is is_planned
 
 
 def deleted(*topics: str, **more) -> FoundIncident:
@@ -117,18 +124,18 @@ def deleted(*topics: str, **more) -> FoundIncident:
 
 def test_windows_of_all_topics_cover_an_incident_of_several():
     windows = [window("1", topics=("orders", "mail")), window("2", topics=("payments",))]
-    assert with_plan(deleted("mail", "orders", "payments"), windows, END).planned == "1, 2"
+    assert with_plan(deleted("mail", "orders", "payments"), WindowsByName(windows), END).planned == "1, 2"
 
 
 def test_an_incident_of_which_some_topics_are_planned_shows_the_others():
-    one = with_plan(deleted("mail", "orders", "payments"), [window(topics=("mail",))], END)
+    one = with_plan(deleted("mail", "orders", "payments"), WindowsByName([window(topics=("mail",))]), END)
     assert (one.planned, one.subject, one.topics, one.planned_topics) == ("", "orders", 2, 1)
     assert what(one) == "orders and 1 more (and 1 planned) deleted, and clients ask for it"
 
 
 def test_an_incident_whose_topics_are_not_all_known_is_not_covered_by_some():
     many = structs.replace(deleted("mail", "orders"), topics=200)
-    one = with_plan(many, [window(topics=("mail", "orders"))], END)
+    one = with_plan(many, WindowsByName([window(topics=("mail", "orders"))]), END)
     assert (one.planned, one.topics) == ("", 200)
 
 
@@ -145,8 +152,8 @@ def test_an_incident_whose_topics_are_not_all_known_is_not_covered_by_some():
 )
 def test_a_window_covers_drift_at_its_name_servers_brokers_or_topics(scope, is_planned):
     drift = incident(kind=IncidentKind.DRIFT, topics=0, topic_names=["orders"], name_servers=["ns-3"])
-    assert bool(with_plan(drift, [window(**scope)], END).planned) is is_planned
-    assert with_plan(drift, [window(**scope)], END).topic_names == ["orders"]
+    assert bool(with_plan(drift, WindowsByName([window(**scope)]), END).planned) is is_planned
+    assert with_plan(drift, WindowsByName([window(**scope)]), END).topic_names == ["orders"]
 
 
 @pytest.fixture
@@ -209,6 +216,13 @@ def test_a_reason_is_cut(log: MaintenanceLog):
 
 
 def test_a_log_that_is_full_or_no_file_is_one_line(log: MaintenanceLog, tmp_path: Path):
+    id_ = log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
+    line = Path(log.path).read_bytes()
+    Path(log.path).write_bytes(line.rjust(SMALL_FILE_BYTES - KEPT_BACK_BYTES, b"\n"))
+    with pytest.raises(ConfigError, match="is full: move it away, and start the windows again"):
+        log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
+    log.end(id_, who="a", why="", now=BEGIN + 1)
+    assert [each.end for each in log.windows()] == [BEGIN + 1]
     Path(log.path).write_bytes(b"\n" * SMALL_FILE_BYTES)
     with pytest.raises(ConfigError, match="is full: move it away, and start the windows again"):
         log.start(Scope(clusters=("c",)), BEGIN, END, **ALICE)
@@ -221,6 +235,43 @@ def test_a_log_that_is_full_or_no_file_is_one_line(log: MaintenanceLog, tmp_path
     Path(log.path).mkdir()
     with pytest.raises(ConfigError):
         log.windows()
+
+
+def test_a_line_behind_a_torn_one_does_not_pass_the_limit(log: MaintenanceLog):
+    log.end("w", who="a", why="", now=BEGIN)
+    Path(log.path).write_bytes(b"x" * (SMALL_FILE_BYTES - Path(log.path).stat().st_size))
+    with pytest.raises(ConfigError, match="is full"):
+        log.end("w", who="a", why="", now=BEGIN)
+    assert log.windows() == []
+
+
+def test_a_user_who_may_plan_little_does_not_keep_others_from_planning(
+    log: MaintenanceLog, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(maintenance, "USER_BYTES", 500)
+    by_tom = {"who": "tom@10.0.0.1:1", "why": "w", "now": BEGIN, "rule": "testers"}
+    scope = Scope(brokers=("test-1",))
+    ids = [log.start(scope, BEGIN, END, **by_tom) for _ in range(2)]
+    for who in ("tom@10.0.0.1:1", "tom@10.0.0.2:7"):
+        with pytest.raises(ConfigError, match="has 500 bytes of lines of this user: move it away"):
+            log.start(scope, BEGIN, END, **{**by_tom, "who": who})
+    log.end(ids[0], **by_tom)
+    assert json.loads(Path(log.path).read_text().splitlines()[-1])["why"] == ""
+    for other in (
+        {**by_tom, "who": "tom@ops@10.0.0.1:1"},
+        {**by_tom, "rule": ""},
+        {**ALICE, "rule": "planners"},
+    ):
+        log.start(scope, BEGIN, END, **other)
+    assert len(log.windows()) == 5
+
+
+def test_the_names_of_many_windows_are_compared_once(monkeypatch: pytest.MonkeyPatch):
+    looked = []
+    monkeypatch.setattr(MaintenanceWindow, "has", lambda self, *_: bool(looked.append(self.id)))
+    windows = WindowsByName(window(str(number), topics=(f"topic-{number}",) * 9) for number in range(100))
+    assert planned_deviation(deviation(topic="topic-7"), windows, END) == ""
+    assert looked == ["7"]
 
 
 def test_a_log_of_rubbish_is_told_in_a_few_lines(tmp_path):

@@ -10,7 +10,7 @@ from namekeeper.errors import ConfigError
 from namekeeper.expected import plan as module
 from namekeeper.expected.incidents import ExpectedFile
 from namekeeper.expected.maintenance import Author, MaintenanceLog, Scope
-from namekeeper.expected.plan import ChangedMeanwhileError, PlanFiles, digest_of
+from namekeeper.expected.plan import UNEXPECTED_LIMIT, ChangedMeanwhileError, PlanFiles, digest_of
 from namekeeper.expected.state_file import expected_text
 from tests.unit.expected.seeds import fleet, learned
 
@@ -116,8 +116,21 @@ def test_of_several_windows_all_are_ended_or_none(world: World):
     with pytest.raises(ConfigError, match="no window 'x' lasts"):
         world.plan.end([one.id, "x"], by=ANN, why="", now=NOW + 1)
     assert [each.end for each in world.plan.windows()] == [NOW + 9, NOW + 9]
-    world.plan.end([one.id, other.id], by=ANN, why="", now=NOW + 1)
+    world.plan.end([one.id, other.id, one.id], by=ANN, why="", now=NOW + 1)
     assert {each.end for each in world.plan.windows()} == {NOW + 1}
+    assert [line["action"] for line in world.lines] == ["start", "start", "end", "end"]
+
+
+def test_only_the_first_names_that_are_not_there_are_compared_with_those_that_are(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    compared = []
+    monkeypatch.setattr(module, "did_you_mean", lambda name, _: compared.append(name) or "")
+    scope = Scope(topics=tuple(f"topic-{number}" for number in range(1_000)))
+    started = world.plan.start(scope, for_ms=9, begin=None, by=ANN, why="", now=NOW)
+    assert len(compared) == UNEXPECTED_LIMIT + 1
+    assert len(started.notes) == UNEXPECTED_LIMIT + 1
+    assert "only the first" in started.notes[-1]
 
 
 def test_lines_of_another_release_are_left_alone(world: World):

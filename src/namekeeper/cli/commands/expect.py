@@ -34,7 +34,7 @@ from namekeeper.drift.compared import last_common_instant
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.expected.deviations import Deviations, deviations
 from namekeeper.expected.incidents import ExpectedFile
-from namekeeper.expected.maintenance import planned_deviation
+from namekeeper.expected.maintenance import WindowsByName, planned_deviation
 from namekeeper.expected.plan import digest_of
 from namekeeper.expected.state import learn
 from namekeeper.expected.state_file import FILE_LIMIT, expected_text, parse_expected
@@ -145,9 +145,9 @@ def check(  # noqa: PLR0913 - one for each option
     found = deviations(
         structs.replace(expected.state, since=0), histories, {each.namesrv: instant for each in histories}
     )
+    windows = WindowsByName(expected.windows)
     present = [
-        structs.replace(each, planned=planned_deviation(each, expected.windows, instant))
-        for each in found.present
+        structs.replace(each, planned=planned_deviation(each, windows, instant)) for each in found.present
     ]
     present.sort(key=lambda each: bool(each.planned))
     named = {name for each in expected.state.clusters for name in each.name_servers}
