@@ -69,7 +69,7 @@ def test_a_moved_segment_is_whole_and_does_not_replace_a_larger_copy(places, tmp
     target = tmp_path / "old"
     target.mkdir()
     (target / segments[1].name).write_bytes(contents[1] + b"more")
-    done = archive(journal, warehouse, "--to", str(target), "--apply")
+    done = archive(journal, warehouse, "--target", str(target), "--apply")
     assert "2 segments" in done.stderr
     assert sorted(journal.iterdir()) == segments[2:]
     assert (target / segments[0].name).read_bytes() == contents[0]

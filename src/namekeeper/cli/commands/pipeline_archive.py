@@ -18,14 +18,14 @@ _SHOWN = 10
 @click.command("archive", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--journal", required=True, metavar="URI", help="Folder with shipped segments.")
 @click.option("--warehouse", required=True, metavar="URI", help="The warehouse that has them.")
-@click.option("--to", metavar="URI", help="Move them here; without it they are deleted.")
+@click.option("--target", metavar="URI", help="Move them here; without it they are deleted.")
 @click.option(
     "--older-than", "age_ms", callback=take_duration, default="60 days", show_default=True,
     metavar="DURATION",
     help="Only those that were shipped before; longer than servers keep them (journalRetentionDays).",
 )  # fmt: skip
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; else the segments are only shown.")
-def archive(journal: str, warehouse: str, *, to: str | None, age_ms: int, is_applied: bool) -> None:
+def archive(journal: str, warehouse: str, *, target: str | None, age_ms: int, is_applied: bool) -> None:
     """Move or delete shipped segments that a warehouse has.
 
     Every kept version of the warehouse must have them, so those of the last loads stay. Another warehouse can
@@ -39,15 +39,15 @@ def archive(journal: str, warehouse: str, *, to: str | None, age_ms: int, is_app
     from namekeeper.pipeline.store.stores import open_store
 
     with refusals(), shown_steps() as progress:
-        source, tables, target = open_folder(journal), open_folder(warehouse), open_folder(to) if to else None
+        source, tables, cold = open_folder(journal), open_folder(warehouse), target and open_folder(target)
         open_store(tables).version()  # the lock would make its folder
         with lock_warehouse(tables):
             found = archivable(source, tables, int(time.time() * 1_000) - age_ms)
             for segment in found.segments[: 0 if is_applied else _SHOWN]:
                 echo(segment.path)
             if is_applied:
-                archive_segments(found.segments, source, target, progress)
+                archive_segments(found.segments, source, cold or None, progress)
     what = f"{shown_count(len(found.segments), 'segment')} ({bytes_of(found.segments):,} bytes)"
-    where = f"to {to}" if to else "away"
+    where = f"to {target}" if target else "away"
     done = f"went {where}" if is_applied else f"can go {where}: --apply does it"
     note(f"{what} {done}; {shown_count(found.left, 'segment', 'do')} not")

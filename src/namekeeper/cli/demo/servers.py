@@ -1,5 +1,4 @@
-"""Name servers of the demo, and an observer beside one, each in a process of its own, with everything they write
-below one folder."""
+"""Processes of the demo: its name servers, and an observer beside one. They write below one folder."""
 
 import asyncio
 import subprocess
