@@ -1,5 +1,8 @@
 """Answers on Spark are those on DuckDB, which tests/unit/pipeline/answers holds against the oracle."""
 
+from collections.abc import Iterable
+from datetime import datetime
+
 import pytest
 
 from namekeeper.pipeline.answers import warehouse
@@ -7,6 +10,7 @@ from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.queries import query_names
 from namekeeper.pipeline.answers.spark_tables import SparkTables
 from namekeeper.pipeline.answers.topics import held_rows
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
@@ -85,6 +89,19 @@ def test_a_limit_cuts_the_rows_and_not_the_total(lawful: Lawful):
     found = spark.ask("flaps", args, limit=3)
     assert found == duck.ask("flaps", args, limit=3)
     assert len(found.rows) == 3 < found.total
+
+
+def row_of_view(row: Iterable[object]) -> str:
+    """A row with its times as seconds: Spark gives them without a zone."""
+    return repr([each.timestamp() if isinstance(each, datetime) else each for each in row])
+
+
+def test_entry_views_have_the_same_rows_on_both_engines(lawful: Lawful):
+    SparkTables(lawful.spark, lawful.tables).create_entry_views()
+    duck = DuckTables(lawful.tables)
+    for name in ENTRY_VIEWS:
+        found = sorted(map(row_of_view, lawful.spark.table(name).collect()))
+        assert found == sorted(map(row_of_view, duck.select(f"FROM {name}", {}))) != []
 
 
 def test_a_dataframe_to_go_on_from(lawful: Lawful):

@@ -20,6 +20,7 @@ MACROS = (
     ),
     "try_element_at(a, i) AS list_extract(a, i)",
     "explode(a) AS unnest(a)",
+    "sequence(a, b, step) AS generate_series(a, b, step)",
     # Of Spark, a text with an unknown part is unknown; DuckDB's own function leaves the part out.
     "concat"
     + ", ".join(

@@ -11,6 +11,7 @@ __all__ = ["unit_of"]
 _NUMERIC = {"bigint", "int", "double", "array<bigint>", "map<string,bigint>"}
 _MS, _INSTANT, _COUNT, _NUMBER = "ms", "ms since 1970", "how many", "number"
 _OWN = {
+    "up_share": "0 to 1",
     "length": "characters",
     "frame_used": "0 to 1",
 }

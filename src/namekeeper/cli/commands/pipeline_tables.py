@@ -8,6 +8,7 @@ from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo, json_option
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable_json
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table
@@ -15,14 +16,14 @@ from namekeeper.pipeline.units import unit_of
 
 __all__ = ["tables"]
 
-_TABLES = {**GOLD, **FACTS}
+_TABLES = {**ENTRY_VIEWS, **GOLD, **FACTS}
 
 
 @click.command("tables", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", required=False)
 @json_option()
 def tables(name: str | None, *, as_json: bool) -> None:
-    """List the tables of a warehouse, or say what the table NAME and each of its columns mean.
+    """List the views and tables of a warehouse, or say what NAME and each of its columns mean.
 
     It needs no warehouse. docs/reference/warehouse.md has the same, and what holds for all tables.
     """

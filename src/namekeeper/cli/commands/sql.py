@@ -46,8 +46,8 @@ _FROM_STDIN = "-"
 def sql(query: str | None, *, warehouse: str, form: str, args: Mapping[str, str], shell: bool) -> None:
     """Run a QUERY of your own on the tables of a warehouse: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE or SHOW.
 
-    DuckDB runs it, so it takes no Java. All tables are there, also those without rows: SHOW TABLES lists
-    them, and docs/reference/warehouse.md says what they mean. Times are ms since 1970:
+    DuckDB runs it, so it takes no Java. All views and tables are there, also those without rows: SHOW TABLES
+    lists them, and docs/reference/warehouse.md says what they mean. Times of tables are ms since 1970:
     timestamp_millis(valid_from) is one that people can read, in the time zone of the warehouse. A QUERY of -
     is read from stdin.
     """

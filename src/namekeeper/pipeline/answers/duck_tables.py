@@ -13,6 +13,7 @@ import duckdb
 from namekeeper.pipeline.answers.queries import NO_BOUNDS, Answer, query
 from namekeeper.pipeline.answers.warehouse import any_table
 from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS, sql_of_view
 from namekeeper.pipeline.errors import QueryError, WarehouseError
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.files.local_folder import LocalFolder
@@ -85,7 +86,7 @@ class DuckTables:
             return Answer(rows, self._count(sql, used) if len(rows) == limit else len(rows))
 
     def select(self, sql: str, args: Mapping[str, str]) -> FoundRows:
-        """Run one query of a user, which may read all fact and gold tables.
+        """Run one query of a user, which may read all fact and gold tables, and the entry views.
 
         Args:
             sql: in the language of DuckDB. `timestamp_millis` makes a timestamp of a time, in the time zone
@@ -126,6 +127,7 @@ class DuckTables:
             )
         with self._errors_of_reading():
             self._show_all([*GOLD, *FACTS])
+            self._show_entry_views()
         self._lock()
 
     def _lock(self) -> None:
@@ -193,6 +195,14 @@ class DuckTables:
             rows = self._connection.from_arrow(self._dataset(table, folder, paths))
             rows.create_view(table.name)
         self._shown.add(table.name)
+
+    def _show_entry_views(self) -> None:
+        """Give the entry views their names; all tables have theirs."""
+        zone = self.report_time_zone.replace("'", "''")
+        for name in [name for name in ENTRY_VIEWS if name not in self._shown]:
+            sql, _ = duck_query(sql_of_view(name).replace(":zone", f"'{zone}'"), {})
+            self._connection.execute(f'CREATE VIEW "{name}" AS {sql}')
+            self._shown.add(name)
 
     def _count_files(self, added: int) -> None:
         """Count data files before they are opened.

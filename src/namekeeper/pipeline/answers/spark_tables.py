@@ -8,7 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from namekeeper.pipeline.answers.queries import NO_BOUNDS, Answer, query
 from namekeeper.pipeline.answers.warehouse import Warehouse, opened, table
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS, sql_of_view
 from namekeeper.pipeline.failures import failures_of_spark
+from namekeeper.pipeline.gold.sql_file import names_read
 from namekeeper.pipeline.gold.views import DAY_OF
 
 __all__ = ["SparkTables"]
@@ -36,10 +38,24 @@ class SparkTables:
     def frame(self, name: str, args: Mapping[str, Any]) -> DataFrame:
         """The result of a query as a DataFrame."""
         view = query(name)
-        given = {**NO_BOUNDS, **args}
-        used = {key: given[key] for key in _PARAMETER.findall(view.sql)}
         tables = {each: table(self._spark, self._reader, each) for each in view.reads}
-        return self._spark.sql(_with_tables(view.sql, tables), args=used, **tables)
+        return self._run(view.sql, {**NO_BOUNDS, **args}, tables)
+
+    def create_entry_views(self) -> None:
+        """Make the entry views of docs/reference/warehouse.md temporary views of the session."""
+        views: dict[str, DataFrame] = {}
+        for name in ENTRY_VIEWS:
+            sql = sql_of_view(name)
+            tables = {
+                each: views[each] if each in views else table(self._spark, self._reader, each)
+                for each in names_read(sql)
+            }
+            views[name] = self._run(sql, {"zone": self.report_time_zone}, tables)
+            views[name].createOrReplaceTempView(name)
+
+    def _run(self, sql: str, args: Mapping[str, Any], tables: Mapping[str, DataFrame]) -> DataFrame:
+        used = {key: args[key] for key in _PARAMETER.findall(sql)}
+        return self._spark.sql(_with_tables(sql, tables), args=used, **tables)
 
 
 def _with_tables(sql: str, names: Mapping[str, object]) -> str:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
 from namekeeper.pipeline.gold.tables import BY_DAY, GOLD
 from namekeeper.pipeline.schema import FACTS
@@ -25,8 +26,11 @@ whose fields another page explains: [the journal](journal.md).
 
 ## What holds for all of them
 
-- **Times** are milliseconds since 1970 as bigint. An interval begins at `valid_from` and ends
+- **Times** of tables are milliseconds since 1970 as bigint. An interval begins at `valid_from` and ends
   before `valid_to`.
+- **Entry views** are queries over the tables, not files: `namekeeper sql` has them beside the tables, and
+  in Spark `SparkTables(spark, tables).create_entry_views()` makes them. Their times are timestamps with
+  milliseconds, their days are dates, and their `cluster_label` is never null, so that they join with `=`.
 - **Units.** `ms` is a duration, `ms since 1970` a point in time, `how many` a count, and a `number` names
   something: it can't be added.
 - **No doubles.** A fact that a later segment repeats is there once; `load_id` is the run that
@@ -77,6 +81,7 @@ def _lines() -> Iterator[str]:
     histories = [history.table for history in (TIMELINE, *HISTORIES, *DRIFTS)]
     listed = {table.name for table in (*histories, *BY_DAY)}
     groups = (
+        ("Entry views: where people and BI tools start", list(ENTRY_VIEWS.values())),
         ("Gold: name servers", [table for name, table in GOLD.items() if name not in listed]),
         ("Gold: histories, what held from when to when", histories),
         ("Gold: by day", list(BY_DAY)),

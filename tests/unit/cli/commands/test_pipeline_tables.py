@@ -5,6 +5,7 @@ import json
 from click.testing import CliRunner, Result
 
 from namekeeper.cli.group import namekeeper
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 
@@ -13,9 +14,9 @@ def tables(*words: str) -> Result:
     return CliRunner().invoke(namekeeper, ["pipeline", "tables", *words])
 
 
-def test_every_table_is_listed_with_one_sentence():
+def test_every_view_and_table_is_listed_with_one_sentence():
     lines = tables().stdout.splitlines()
-    assert [line.partition(": ")[0] for line in lines] == [*GOLD, *FACTS]
+    assert [line.partition(": ")[0] for line in lines] == [*ENTRY_VIEWS, *GOLD, *FACTS]
     assert "incident: The failures, their causes and their cost" in lines
 
 
@@ -25,11 +26,12 @@ def test_columns_are_shown_with_type_unit_and_meaning():
     assert lines[1].startswith("A row is ")
     assert len(lines) == 2 + len(GOLD["capacity_daily"].columns)
     assert "  valid_to bigint (ms since 1970): " in tables("topic_outage_daily").stdout
+    assert "  began_at timestamp: When it began." in tables("incidents").stdout.splitlines()
 
 
 def test_programs_get_the_same():
     every, (one,) = json.loads(tables("--json").stdout), json.loads(tables("incident", "--json").stdout)
-    assert [each["name"] for each in every] == [*GOLD, *FACTS]
+    assert [each["name"] for each in every] == [*ENTRY_VIEWS, *GOLD, *FACTS]
     assert one in every
     assert one["columns"][3] == {
         "name": "from_ts",
@@ -40,6 +42,6 @@ def test_programs_get_the_same():
 
 
 def test_a_misspelt_table_is_refused_with_a_name_that_is_near():
-    done = tables("incidents")
+    done = tables("incidenz")
     assert done.exit_code == 2
-    assert "there is no table 'incidents': did you mean incident?" in done.stderr
+    assert "there is no table 'incidenz': did you mean incident, or incidents?" in done.stderr

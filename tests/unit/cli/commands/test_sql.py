@@ -15,6 +15,7 @@ from namekeeper.cli.commands import sql as module
 from namekeeper.cli.commands.sql import sql
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.pipeline.answers.duck_tables import DuckTables
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
@@ -98,10 +99,16 @@ def test_a_time_is_shown_in_the_zone_of_the_warehouse(warehouse: str):
     assert done.stdout == "t\n2026-03-01 13:00:00+01:00\n"
 
 
-def test_all_tables_are_there_also_those_without_rows(warehouse: str):
+def test_all_tables_and_views_are_there_also_those_without_rows(warehouse: str):
     listed = ask(warehouse, "SHOW TABLES", "--format", "csv").stdout.splitlines()
-    assert set(listed) == {"name", *GOLD, *FACTS}
-    assert ask(warehouse, "FROM incident", "--format", "json").stdout == ""
+    assert set(listed) == {"name", *ENTRY_VIEWS, *GOLD, *FACTS}
+    counts = [f"(SELECT count(*) FROM {name}) AS {name}" for name in ("incident", *ENTRY_VIEWS)]
+    done = ask(warehouse, f"SELECT {', '.join(counts)}", "--format", "json")
+    assert json.loads(done.stdout) == {
+        "incident": 0,
+        **dict.fromkeys(ENTRY_VIEWS, 0),
+        "dim_topic": len(NAMES),
+    }
 
 
 def test_a_query_may_come_from_stdin(warehouse: str):
@@ -173,7 +180,7 @@ def test_a_shell_answers_all_queries_with_the_same_settings(warehouse: str):
     [
         ("SELEC 1", "syntax error", "table"),
         ("SELECT nope FROM incident", "nope", "json"),
-        ("FROM incidents", "incident", "csv"),
+        ("FROM incidenz", "incident", "csv"),
         ("SELECT error('no')", "no", "table"),
         ("SELECT topic::INT FROM topic_availability_daily", "plain", "json"),
         ("SELECT topic::INT FROM topic_availability_daily", "plain", "arrow"),

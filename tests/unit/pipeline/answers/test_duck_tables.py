@@ -13,6 +13,7 @@ from pyarrow.fs import LocalFileSystem
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers import duck_tables as module
 from namekeeper.pipeline.answers.duck_tables import DuckTables
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.errors import QueryError, WarehouseError
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 from namekeeper.pipeline.files.folder import Folder, open_folder
@@ -122,10 +123,12 @@ def test_a_column_that_an_earlier_version_did_not_write_is_null(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("is_local", [True, False])
-def test_a_user_is_shown_the_tables_of_the_warehouse_and_nothing_else(tmp_path: Path, *, is_local: bool):
+def test_a_user_is_shown_tables_and_views_of_the_warehouse_and_nothing_else(
+    tmp_path: Path, *, is_local: bool
+):
     manifest = manifest_of(tmp_path, ROW)
     tables = DuckTables(ParquetReader(folder_of(tmp_path, is_local=is_local), manifest))
-    assert [name for (name,) in tables.select("SHOW TABLES", {})] == sorted([*GOLD, *FACTS])
+    assert [name for (name,) in tables.select("SHOW TABLES", {})] == sorted([*ENTRY_VIEWS, *GOLD, *FACTS])
     described = {row[0]: row[1] for row in tables.select("DESCRIBE topic_availability_daily", {})}
     table = GOLD["topic_availability_daily"]
     assert described == {column.name: DUCK_TYPES[column.type] for column in table.columns}
@@ -236,8 +239,8 @@ def test_a_query_ends_when_the_reader_of_its_stream_leaves(watched: tuple[DuckTa
     [
         ("FROM incident\nWHERE", 'Parser Error: syntax error at or near "WHERE" (line 2)'),
         (
-            "FROM incidents",
-            'Catalog Error: Table with name incidents does not exist! Did you mean "incident"? (line 1)',
+            "FROM incidenz",
+            'Catalog Error: Table with name incidenz does not exist! Did you mean "incident"? (line 1)',
         ),
         ("SELECT error('a\nLINE 1: b')", "Invalid Input Error: a LINE 1: b"),
     ],
