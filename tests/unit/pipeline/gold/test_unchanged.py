@@ -65,36 +65,40 @@ def test_signs_of_life_alone_write_no_checkpoint_either():
     assert written_by(world, world.later()) == set()
 
 
-@pytest.mark.parametrize(
-    ("change", "facts"),
-    [
-        (lambda server, at: server.set_kv(at, "kv", ("n", "k"), "w"), {"kv"}),
-        (lambda server, at: server.set_kv(at, "config", ("p",), "1"), {"config"}),
-        (lambda server, at: server.set_topic(at, "a", "new", SPEC), {"topic_row"}),
-        (
-            lambda server, at: server.register(
-                at, Broker("c", "a", 1, "10.0.0.2:10911", False, None, {}, {}, filters=("f:1",))
-            ),
-            {"broker_live", "broker_group", "filter_servers"},
+CHANGES: list[tuple[Callable[[NameServer, int], None], set[str]]] = [
+    (lambda server, at: server.set_kv(at, "kv", ("n", "k"), "w"), {"kv"}),
+    (lambda server, at: server.set_kv(at, "config", ("p",), "1"), {"config"}),
+    (lambda server, at: server.set_topic(at, "a", "new", SPEC), {"topic_row"}),
+    (
+        lambda server, at: server.register(
+            at, Broker("c", "a", 1, "10.0.0.2:10911", False, None, {}, {}, filters=("f:1",))
         ),
-        (
-            lambda server, at: server.register(
-                at, Broker("d", "b", 0, "10.0.0.3:10911", False, None, {}, {"static": {"epoch": 1}})
-            ),
-            {"broker_live", "broker_group", "cluster_row", "topic_mapping"},
+        {"broker_live", "broker_group", "filter_servers"},
+    ),
+    (
+        lambda server, at: server.register(
+            at, Broker("d", "b", 0, "10.0.0.3:10911", False, None, {}, {"static": {"epoch": 1}})
         ),
-        (lambda server, at: server.write(at, [{"kind": "clock_changed", "step_ms": 1_000}]), {"server"}),
-    ],
-)  # fmt: skip
-def test_a_change_writes_the_tables_that_its_kind_feeds(
-    change: Callable[[NameServer, int], None], facts: set[str]
-):
-    world = World()
-    for server in world.servers:
+        {"broker_live", "broker_group", "cluster_row", "topic_mapping"},
+    ),
+    (lambda server, at: server.write(at, [{"kind": "clock_changed", "step_ms": 1_000}]), {"server"}),
+]  # fmt: skip
+"""What happens at a name server, and the facts that tell of it."""
+
+
+def test_a_change_writes_the_tables_that_its_kind_feeds():
+    """Each change happens at a name server of its own, and is loaded alone."""
+    world = World(len(CHANGES))
+    duck, at_once = Duck(), Duck()
+    make_gold(duck, duck.load(world.first))
+    for server, (change, facts) in zip(world.servers, CHANGES, strict=True):
         change(server, CONFIRMED + 60_000)
         world.pass_quietly(server, 8)
-    fed = {table for table in OF_RECORDS if not facts.isdisjoint(facts_of(GRAPH, table))}
-    assert written_by(world, world.later()) - {"known_span"} == fed
+        make_gold(duck, duck.load(r for r in world.later() if r["namesrv"] == server.name))
+        fed = {table for table in OF_RECORDS if not facts.isdisjoint(facts_of(GRAPH, table))}
+        assert (set(duck.written) & SKIPPED) - {"known_span"} == fed, facts
+    make_gold(at_once, at_once.load([*world.first, *world.later()]))
+    assert [name for name in GOLD if duck.gold(name) != at_once.gold(name)] == []
 
 
 def test_a_checkpoint_that_says_something_else_writes_its_table():
