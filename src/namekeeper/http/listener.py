@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from namekeeper.access.peer import has_too_many_names
+from namekeeper.access.peer import CERTIFICATE_NAMES, has_too_many_names
 from namekeeper.http.gate import YOUNG_SECONDS
 from namekeeper.http.slots import Slots
 from namekeeper.remoting.address import Address, sharing_host
@@ -195,20 +195,23 @@ class PageListener:
             raise
         if context is None:
             sock.close()
-            tls.turned_away += 1
-            self._note(str(peer), "no TLS context could be built")
+            self._turn_away(tls, str(peer), "no TLS context could be built")
             return
+        turn_away = partial(self._turn_away, tls, str(peer))
         try:
             # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(
-                partial(_Admission, self._protocol), sock, ssl=context,
+                partial(_Admission, self._protocol, turn_away), sock, ssl=context,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS, ssl_shutdown_timeout=CLOSE_SECONDS,
             )  # fmt: skip
         except ConnectionResetError:  # a probe, or a client that gave up
             return
-        except OSError as error:  # a failed handshake
-            tls.turned_away += 1
-            self._note(str(peer), str(error) or type(error).__name__)
+        except (OSError, ValueError) as error:  # a failed handshake, or names that are no text
+            turn_away(str(error) or type(error).__name__)
+
+    def _turn_away(self, tls: TlsContexts, peer: str, why: str) -> None:
+        tls.turned_away += 1
+        self._note(peer, why)
 
     def _note(self, peer: str, why: str) -> None:
         self._log_limit.log(logging.INFO, "no connection of %s with the operators' port: %s", peer, why)
@@ -224,12 +227,15 @@ def _what_descriptors_allow() -> int:
 class _Admission(asyncio.Protocol):
     """A connection with a finished handshake: from now on it counts, and its time runs."""
 
-    def __init__(self, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        self._protocol = protocol
+    def __init__(
+        self, protocol: Callable[[], asyncio.BaseProtocol], turn_away: Callable[[str], None]
+    ) -> None:
+        self._protocol, self._turn_away = protocol, turn_away
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let the protocol of the pages take over; close if the certificate takes too much memory."""
         if has_too_many_names(transport.get_extra_info("peercert")):
+            self._turn_away(f"its certificate has more than {CERTIFICATE_NAMES} names")
             cast("asyncio.Transport", transport).abort()
             return
         protocol = self._protocol()

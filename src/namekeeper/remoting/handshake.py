@@ -187,7 +187,7 @@ class Handshakes:
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if is_tls else None,
                 ssl_shutdown_timeout=TLS_GOODBYE_SECONDS if is_tls else None,
             )
-        except OSError as error:  # a failed handshake, or a peer that left
+        except (OSError, ValueError) as error:  # no handshake, a peer that left, a name that is no text
             self._context.counters.tls_failures += is_tls
             self._log_limit.log(logging.INFO, "no connection with %s: %s", sniffer.peer, error)
 

@@ -6,8 +6,12 @@ from pathlib import Path
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.x509.oid import ExtensionOID
 
-__all__ = ["Certificates"]
+__all__ = ["NO_TEXT", "Certificates"]
+
+NO_TEXT = b"\x30\x06\x82\x04a\xff.b"
+"""An alternative name that is no text, as DER."""
 
 
 class Certificates:
@@ -46,8 +50,8 @@ class Certificates:
         )
         return cert, key
 
-    def renew(self, cert: Path, key: Path) -> bytes:
-        """Return a new certificate for the same names and the same key, as PEM."""
+    def renew(self, cert: Path, key: Path, names: bytes = b"") -> bytes:
+        """Return a new certificate for the same key, as PEM; for the same names, or other ones as DER."""
         old = x509.load_pem_x509_certificate(cert.read_bytes())
         private = serialization.load_pem_private_key(key.read_bytes(), None)
         authority = serialization.load_pem_private_key(self.authority.private_key_pem.bytes(), None)
@@ -61,5 +65,7 @@ class Certificates:
             .not_valid_after(old.not_valid_after_utc + timedelta(days=30))
         )
         for extension in old.extensions:
-            builder = builder.add_extension(extension.value, extension.critical)
+            is_other = names and extension.oid == ExtensionOID.SUBJECT_ALTERNATIVE_NAME
+            value = x509.UnrecognizedExtension(extension.oid, names) if is_other else extension.value
+            builder = builder.add_extension(value, extension.critical)
         return builder.sign(authority, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)  # type: ignore[arg-type]

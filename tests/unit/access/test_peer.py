@@ -2,7 +2,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from namekeeper.access.peer import Peer, certificate_names, peer_at
+from namekeeper.access.peer import CERTIFICATE_NAMES, Peer, certificate_names, has_too_many_names, peer_at
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,18 @@ def test_the_names_of_a_certificate_are_its_subject_and_each_alternative_name():
     )
     assert certificate_names({"subject": (), "subjectAltName": (("DNS", "a"),)}) == ("DNS:a",)
     assert certificate_names(None) == certificate_names({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "is_too_many"),
+    [
+        ({}, False),
+        ({"subject": ((("commonName", "a"),) * CERTIFICATE_NAMES,)}, True),
+        ({"subjectAltName": (("DirName", ((("commonName", "a"),),) * CERTIFICATE_NAMES),)}, True),
+    ],
+)
+def test_names_within_one_part_count(more, is_too_many: bool):
+    issuer = ((("commonName", "ca"),),)
+    certificate = {"version": 3, "issuer": issuer, "subject": ((("commonName", "a"),) * 9,), **more}
+    assert has_too_many_names(certificate) is is_too_many
+    assert not has_too_many_names(None)

@@ -18,7 +18,7 @@ from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
-from tests.support.wire.certificates import Certificates
+from tests.support.wire.certificates import NO_TEXT, Certificates
 
 LOCAL = "127.0.0.1"
 
@@ -283,18 +283,23 @@ async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates:
 
 
 @both_loops
-async def test_a_certificate_with_too_many_names_is_turned_away(certificates: Certificates) -> None:
+async def test_a_certificate_with_too_many_names_is_turned_away(
+    certificates: Certificates, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     tls = contexts(
         certificates,
         need_client_auth=ClientAuth.REQUIRE,
         auth_client=True,
         server_trust_cert_path=str(certificates.trust),
     )
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the loop reads the names
     async with listening(tls) as port:
-        for count, said in ((2, b"hello"), (CERTIFICATE_NAMES, b"")):
+        for count, names, said in ((2, b"", b"hello"), (2, NO_TEXT, b""), (CERTIFICATE_NAMES, b"", b"")):
             cert, key = certificates.issue(
                 f"client-{count}", *(f"host-{number}.test" for number in range(count))
             )
+            cert.write_bytes(certificates.renew(cert, key, names))
             context = ssl.create_default_context(cafile=str(certificates.trust))
             context.load_cert_chain(cert, key)
             reader, writer = await asyncio.open_connection(LOCAL, port, ssl=context)
@@ -304,3 +309,5 @@ async def test_a_certificate_with_too_many_names_is_turned_away(certificates: Ce
             assert found == said
             writer.close()
     assert Hello.made == 1
+    assert tls.turned_away == 2
+    assert sum(each.startswith("no connection of 127.0.0.1:") for each in caplog.messages) == 2

@@ -20,7 +20,7 @@ from namekeeper.remoting.tls_contexts import ServerTls, client_context
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import PATIENCE, eventually
-from tests.support.wire.certificates import Certificates
+from tests.support.wire.certificates import NO_TEXT, Certificates
 from tests.support.wire.peer import connect, trusting
 from tests.unit.remoting.joined import echo, frame
 
@@ -241,6 +241,7 @@ class TestFiles:
     async def test_the_names_of_a_certificate_are_kept_alone_and_one_with_too_many_is_turned_away(
         self, certificates, caplog
     ):
+        caplog.set_level("INFO")
         cert, key = certificates.issue("server")
         async with serving(
             mode=TlsMode.ENFORCING, test_mode=False, server_cert_path=str(cert), server_key_path=str(key),
@@ -253,11 +254,18 @@ class TestFiles:
                 assert connection.channel.certificate[1:] == ("DNS:few.test", "DNS:second.test")
                 assert connection.channel.certificate_name == connection.channel.certificate[0]
                 assert connection._transport.get_extra_info("peercert") == {}
+            no_text = certificates.issue("no-text")
+            no_text[0].write_bytes(certificates.renew(*no_text, NO_TEXT))
+            assert server.read_counters().tls_failures == 0
+            asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the loop reads the names
+            assert not await answers(server, client_trusting(certificates, no_text))
+            await eventually(lambda: server.read_counters().tls_failures == 1)
             hosts = (f"host-{number}.test" for number in range(CERTIFICATE_NAMES))
             many = client_trusting(certificates, certificates.issue("many", *hosts))
             assert not await answers(server, many)
             await eventually(lambda: not server.connections)
         assert "its certificate has more than 1000 names" in caplog.text
+        assert sum("no connection with 127.0.0.1:" in line for line in caplog.messages) == 1
 
     async def test_settings_that_never_work_refuse_before_anything_starts(self):
         with pytest.raises(ConfigError, match="trustCertPath"):
