@@ -10,8 +10,10 @@ import socket
 import ssl
 import struct
 import threading
+import time
 import urllib.request
 import zlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
@@ -41,6 +43,9 @@ FRAME_BYTES = 1 << 20
 KEPT_OUT_FILE = "kept-out"
 BOMB_MIB = 60
 """Packed, it is no larger than a whole request may be."""
+UNREAD = 2_000
+FLOOD = 50
+"""Connections until a pause of 10 ms: some thousands a second, more than the server answers."""
 PATHS = ("/metrics", "/watch?topic=Known000001", "/api/events", "/status", "/journal")
 
 
@@ -144,15 +149,25 @@ def other_hosts_were_kept_out(target: Target) -> str:
 
 
 def ask_over_ever_new_connections(target: Target) -> None:
-    """Ask for metrics from 200 hosts, each time over a new connection, without reading the answer."""
-    request = _head("GET /metrics")
+    """Ask for pages from 250 hosts, each time over a new connection, and close it unread some time later.
 
-    def flood(index: int) -> None:
-        for turn in count(index):
-            with contextlib.suppress(OSError), _connected(target, f"127.0.1.{turn % 200 + 1}") as connection:
-                connection.sendall(request)
-
-    _in_threads(target.times(8), flood)
+    It waits for nothing, and keeps the queue of the kernel full if the server accepts too few.
+    """
+    allow_connections()
+    requests = (_head("GET /metrics"), _head("GET /watch?topic=Known000001"), _head("GET /status"), b"GET /")
+    kept: deque[socket.socket] = deque()
+    for turn in count():
+        peer = socket.socket()
+        kept.append(peer)
+        peer.setblocking(False)
+        with contextlib.suppress(OSError):
+            peer.bind((f"127.0.1.{turn % 250 + 1}", 0))
+            peer.connect_ex(("127.0.0.1", target.http_port))
+            peer.send(requests[turn % len(requests)])
+        if len(kept) > UNREAD:
+            kept.popleft().close()
+        if turn % target.times(FLOOD) == 0:
+            time.sleep(0.01)
 
 
 def send_gzip_bombs(target: Target) -> None:

@@ -32,7 +32,7 @@ ASKING_LIMIT = 64
 descriptor that brokers may need."""
 ASKING_BURST = 4 * ASKING_LIMIT
 """The limit while each connection is young or has sent bytes that the server has not read. A loop iteration
-accepts 64 connections, so a new one has a few iterations in any case."""
+begins with 4 connections, so a new one has many iterations in any case."""
 YOUNG_SECONDS = 1.0
 """Age up to which a connection is young: a probe sends its request at once, and waits a second or two for its
 answer."""

@@ -40,9 +40,13 @@ this port must leave descriptors to clients, brokers and files."""
 BEYOND_LIMIT = 4
 """Connections beyond this limit. Each ends another one, whose descriptor the next loop iteration frees. Until
 then further connections wait in the kernel: a probe may come right behind a burst."""
-ACCEPTS_PER_TURN = 4
-"""Connections accepted in an iteration of the loop. Each one carries a request, which takes milliseconds of a
-processor: a flood of connections would otherwise delay lookups by a tenth of a second and more."""
+STARTS_PER_TURN = 4
+"""Accepted sockets that become connections in an iteration of the loop. Each one carries a request, which
+takes milliseconds of a processor: a flood of connections would otherwise delay lookups by a tenth of a second
+and more."""
+MAX_WAITING = 256
+"""Accepted sockets that wait for that, round-robin by host. A probe of a host of its own waits for one socket
+of each other host, so for 64 iterations at most. In the kernel it would wait for a whole flood."""
 SEND_BUFFER_BYTES = 256 * 1024
 """Most bytes of an answer that the kernel keeps for one connection: otherwise it keeps up to 4 MiB."""
 RECEIVE_BUFFER_BYTES = 8 * 1024
@@ -76,8 +80,12 @@ class PageListener:
         self._allowed = _what_descriptors_allow()
         self._tls = tls
         self._acceptor: Acceptor | None = None
+        self._waiting = Slots[tuple[socket.socket, Address]](MAX_WAITING)
+        """Accepted sockets whose turn has not come, with the addresses of their peers."""
+        self._turn: asyncio.Handle | None = None
+        """The next turn of waiting sockets; None if no socket waits."""
         self._connecting: dict[asyncio.Task[None], float] = {}
-        """Accepted sockets that are no connections yet -> time of arrival, on the clock of the loop."""
+        """Sockets that had their turn and are no connections yet -> its time, on the clock of the loop."""
         self._handshakes = Slots[asyncio.Task[None]](MAX_HANDSHAKES)
         self._log_limit = LogLimit(log)
 
@@ -102,17 +110,22 @@ class PageListener:
         self._acceptor = Acceptor(
             sockets,
             has_room=self._has_room,
-            on_accept=self._begin,
+            on_accept=self._wait,
             on_refuse=partial(self._note, "a new peer"),
             must_wait=self._must_wait,
             frees_descriptor=self._frees_descriptor,
         )
 
     async def close(self) -> None:
-        """Stop accepting, and end the handshakes; may be called twice."""
+        """Stop accepting, close sockets that wait, and end the handshakes; may be called twice."""
         acceptor, self._acceptor = self._acceptor, None
         if acceptor is not None:
             acceptor.close()
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+        while self._waiting:
+            self._waiting.take_next()[0].close()
         if self._tls is not None:
             # Plain ones become connections at once; see `Handshakes.close` for why they are not cancelled.
             for task in self._connecting:
@@ -131,16 +144,19 @@ class PageListener:
         """Whether new sockets wait in the kernel for the next loop iteration, which has time, and maybe room.
 
         Each socket beyond the limit has ended a connection. If an iteration starts with too many nonetheless,
-        there was none to end: the sockets of a burst become connections a few iterations later.
+        there was none to end: the sockets of a burst become connections a few iterations later. No connection
+        ends for sockets that only wait for their turn.
         """
-        if accepted >= ACCEPTS_PER_TURN:
+        excess = self._excess()
+        if self._waiting.hosts >= MAX_WAITING or (excess >= 0 and len(self._waiting) >= STARTS_PER_TURN):
             return True
-        if self._excess() < BEYOND_LIMIT:
+        if excess < BEYOND_LIMIT:
             return False
         return (
             bool(accepted)
             or self._end_one(len(self._handshakes) > self._allowed // 2)
             or bool(self._connecting)
+            or bool(self._waiting)
         )
 
     def _frees_descriptor(self) -> bool:
@@ -153,7 +169,25 @@ class PageListener:
         return (first() or second()) if is_handshake else (second() or first())
 
     def _excess(self) -> int:
-        return self._count() + len(self._connecting) - self._allowed
+        return self._count() + len(self._connecting) + len(self._waiting) - self._allowed
+
+    def _wait(self, sock: socket.socket, peer: Address) -> None:
+        """Let a socket wait for its turn; if too many wait, close the oldest of the host with the most."""
+        self._waiting.add(sharing_host(peer.host), (sock, peer))
+        if len(self._waiting) > MAX_WAITING:
+            victim = self._waiting.first_to_go(lambda _: False)
+            assert victim is not None
+            self._waiting.remove(sharing_host(victim[1].host), victim)
+            victim[0].close()
+        if self._turn is None:
+            self._turn = asyncio.get_running_loop().call_soon(self._begin_some)
+
+    def _begin_some(self) -> None:
+        now = min(STARTS_PER_TURN, len(self._waiting))
+        has_more = len(self._waiting) > now
+        self._turn = asyncio.get_running_loop().call_soon(self._begin_some) if has_more else None
+        for _ in range(now):
+            self._begin(*self._waiting.take_next())
 
     def _begin(self, sock: socket.socket, peer: Address) -> None:
         if hasattr(socket, "TCP_USER_TIMEOUT"):

@@ -44,6 +44,23 @@ class Slots(Generic[Holder]):
         if not of_host:
             del self._holders[host]
 
+    @property
+    def hosts(self) -> int:
+        """Number of hosts with a holder."""
+        return len(self._holders)
+
+    def take_next(self) -> Holder:
+        """Take the slot of the oldest holder of the next host, round-robin; there must be a holder.
+
+        A further host comes last.
+        """
+        host, of_host = next(iter(self._holders.items()))
+        holder = next(iter(of_host))
+        self.remove(host, holder)
+        if of_host:
+            self._holders[host] = self._holders.pop(host)
+        return holder
+
     def held_unfairly(self, host: str) -> Holder | None:
         """Find the oldest holder of the host with the most; None if no other host has a right to it."""
         largest = self._largest()

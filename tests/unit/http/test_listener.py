@@ -5,15 +5,17 @@ import contextlib
 import logging
 import socket
 import ssl
+import struct
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from namekeeper.access.peer import CERTIFICATE_NAMES
 from namekeeper.http import listener as module
-from namekeeper.http.listener import ACCEPTS_PER_TURN, PageListener
+from namekeeper.http.listener import STARTS_PER_TURN, PageListener
+from namekeeper.remoting.address import Address
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
@@ -24,12 +26,14 @@ LOCAL = "127.0.0.1"
 
 
 class Hello(asyncio.Protocol):
-    """Says hello, and ends the connection; counts those that it got."""
+    """Says hello, and ends the connection; notes the hosts that it got, and counts them."""
 
     made = 0
+    hosts: list[str] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         Hello.made += 1
+        Hello.hosts.append((transport.get_extra_info("peername") or ("",))[0])
         transport.write(b"hello")  # type: ignore[attr-defined]
         transport.close()
 
@@ -42,6 +46,7 @@ def certificates(tmp_path: Path) -> Certificates:
 @pytest.fixture(autouse=True)
 def _nobody_was_greeted() -> None:
     Hello.made = 0
+    Hello.hosts.clear()
 
 
 def contexts(certificates: Certificates, **settings: object) -> TlsContexts:
@@ -70,6 +75,31 @@ async def listening(tls: TlsContexts | None) -> AsyncIterator[int]:
         assert not listener._connecting
 
 
+@contextlib.asynccontextmanager
+async def flooded(hosts: Sequence[str]) -> AsyncIterator[tuple[PageListener, list[socket.socket]]]:
+    """A listener, and peers of these hosts that have connected in this order; it has accepted none yet."""
+    listener = PageListener(Hello, None)
+    await listener.listen(LOCAL, 0)
+    assert listener.port is not None
+    with contextlib.ExitStack() as peers:
+        yield (
+            listener,
+            [
+                peers.enter_context(
+                    socket.create_connection((LOCAL, listener.port), source_address=(host, 0))
+                )
+                for host in hosts
+            ],
+        )
+    await listener.close()
+
+
+def accept_all(listener: PageListener) -> None:
+    """Accept those that have connected."""
+    assert listener._acceptor is not None
+    listener._acceptor._accept_some(listener._acceptor._sockets[0])
+
+
 async def read_all(port: int, tls: ssl.SSLContext | None = None) -> bytes:
     """What the server says before it ends the connection."""
     reader, writer = await asyncio.open_connection(LOCAL, port, ssl=tls)
@@ -88,17 +118,60 @@ async def test_plain_connections_are_served() -> None:
 
 @both_loops
 async def test_a_flood_of_connections_leaves_time_of_each_iteration_to_lookups() -> None:
-    listener = PageListener(Hello, None)
-    await listener.listen(LOCAL, 0)
-    assert listener.port is not None
-    assert listener._acceptor is not None
-    flood = [socket.create_connection((LOCAL, listener.port)) for _ in range(ACCEPTS_PER_TURN + 3)]
-    listener._acceptor._accept_some(listener._acceptor._sockets[0])
-    assert len(listener._connecting) == ACCEPTS_PER_TURN
-    await eventually(lambda: Hello.made == len(flood))
-    for sock in flood:
-        sock.close()
-    await listener.close()
+    async with flooded([LOCAL] * (STARTS_PER_TURN + 3)) as (listener, _):
+        accept_all(listener)
+        listener._begin_some()
+        assert len(listener._connecting) == STARTS_PER_TURN
+        await eventually(lambda: Hello.made == STARTS_PER_TURN + 3)
+
+
+@both_loops
+@pytest.mark.parametrize("hosts", [1, 40])
+async def test_a_probe_waits_for_one_connection_of_each_other_host_and_not_for_a_flood(hosts: int) -> None:
+    flood = [f"127.0.1.{number % hosts + 1}" for number in range(200)]
+    async with flooded([*flood, LOCAL]) as (_, sockets):
+        for index, sock in enumerate(sockets[:100]):  # before their turns
+            if index % 2:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+            sock.close()
+        await eventually(lambda: LOCAL in Hello.hosts)
+        accepted_before_it = 3 * STARTS_PER_TURN  # in the iterations until it is accepted
+        assert Hello.hosts.index(LOCAL) <= hosts + accepted_before_it
+        await eventually(lambda: Hello.made == 201)
+
+
+@both_loops
+async def test_a_host_that_floods_loses_its_oldest_connection_that_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 8)
+    async with flooded([LOCAL, *["127.0.1.1"] * 30, LOCAL]) as (listener, sockets):
+        accept_all(listener)
+        assert len(listener._waiting) == 8
+        await eventually(lambda: Hello.made == 8)
+        kept = (sockets[0], *sockets[-7:])
+        assert [sock.recv(9) for sock in kept] == [b"hello"] * 8
+        assert [sock.recv(9) for sock in sockets[1:-7]] == [b""] * 24
+
+
+@both_loops
+async def test_where_each_host_has_one_connection_that_waits_others_wait_in_the_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 8)
+    async with flooded([f"127.0.1.{number}" for number in range(1, 31)]) as (listener, _):
+        accept_all(listener)
+        assert len(listener._waiting) == 8
+        await eventually(lambda: Hello.made == 30)
+
+
+@both_loops
+async def test_connections_that_wait_do_not_outlive_the_listener() -> None:
+    async with flooded([LOCAL] * 9) as (listener, sockets):
+        accept_all(listener)
+        await listener.close()
+        assert [sock.recv(9) for sock in sockets] == [b""] * 9
+        assert not listener._waiting
 
 
 @both_loops
@@ -269,6 +342,13 @@ async def test_new_connections_wait_for_those_of_a_burst_that_can_be_ended_soon(
     listener._connecting.update(dict.fromkeys(burst, 0.0))
     assert listener._must_wait(0) is True
     await asyncio.gather(*burst)
+    listener._connecting.clear()
+    count, peers = 3 - STARTS_PER_TURN, [Address("10.0.0.1", port) for port in range(STARTS_PER_TURN)]
+    for peer in peers:
+        assert listener._must_wait(0) is False
+        listener._waiting.add(peer.host, (socket.socket(), peer))
+    assert listener._must_wait(0) is True
+    await listener.close()
 
 
 async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates: Certificates) -> None:

@@ -50,6 +50,13 @@ def test_where_descriptors_allow_fewer_holders_than_the_limit_a_host_has_a_part_
     assert slots.first_to_go(lambda holder: holder[0] == "a") == "b1"
 
 
+def test_hosts_are_next_in_turn_and_lose_their_oldest():
+    slots = holding(Slots(9), "a1", "a2", "a3", "b1", "c1", "c2")
+    assert slots.hosts == 3
+    assert [slots.take_next() for _ in range(6)] == ["a1", "b1", "c1", "a2", "c2", "a3"]
+    assert (len(slots), slots.hosts) == (0, 0)
+
+
 def test_nothing_stays_of_a_host_without_slots():
     slots = holding(Slots(9), "a1")
     slots.remove("a", "a1")
