@@ -211,7 +211,7 @@ class MaintenanceLog:
             ConfigError: the log can't be written.
         """
         by = Author(who=who, rule=rule)
-        self._append("end", by, "" if self._has_many_lines_of(by) else why, now, window=window)
+        self._append("end", by, "" if why and self._has_many_lines_of(by) else why, now, window=window)
 
     def replace(self, before: str, after: str, *, is_done: bool, by: Author, why: str, now: int) -> None:
         """Note that the expected state is replaced, or that this failed after it was noted.
