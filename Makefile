@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport PYTHONDONTWRITEBYTECODE
 # More words for a command, e.g. make differential ARGS='--requests 1000000'
 ARGS   ?=
-# Tests run in half as many processes again as there are cores (tests/conftest.py); SPREAD= runs them in one.
+# Tests run in two processes for each core (tests/conftest.py); SPREAD= runs them in one.
 SPREAD ?= --numprocesses auto --dist worksteal
 # A plain constraints file pins versions: no lock file, no download addresses.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt

@@ -5,7 +5,9 @@ import logging
 import os
 import signal
 import threading
+from collections import defaultdict
 from collections.abc import Generator, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -63,17 +65,34 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start tests that wait before those that only compute, so that no core is idle at the end; else keep the order."""
-    items.sort(
-        key=lambda item: (item.get_closest_marker("waits") is None, PROCESSES not in item.path.parents)
-    )
+    """Let half of the workers begin with tests of processes, those first that wait for long; else keep the order.
+
+    So the others compute while these wait, and no core is idle at the end. A worker gets a contiguous part of all
+    tests.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    files = defaultdict[Path, list[pytest.Item]](list)
+    for item in items:
+        if PROCESSES in item.path.parents:
+            files[item.path].append(item)
+    first: list[list[pytest.Item]] = [[] for _ in range(max(1, workers // 2))]
+    ordered = sorted(files.values(), key=lambda some: some[0].get_closest_marker("waits") is None)
+    for number, some in enumerate(ordered):
+        first[number % len(first)] += some
+    rest = iter([item for item in items if item.path not in files])
+    left, found = len(items), list[pytest.Item]()
+    for number in range(workers):
+        part = left // (workers - number)
+        left -= part
+        begin = first[number] if number < len(first) else []
+        found += [*begin, *islice(rest, max(0, part - len(begin)))]
+    items[:] = [*found, *rest]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Processes for `--numprocesses auto`: half as many again as cores, because many tests wait for processes and peers."""
-    cores = os.cpu_count() or 1
-    return cores + cores // 2
+    """Processes for `--numprocesses auto`: two for each core, because many tests wait for processes and peers."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True, scope="session")

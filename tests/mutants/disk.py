@@ -67,8 +67,8 @@ DISK_MUTANTS = (
     Mutant(
         "own-files-of-any-size",
         "files.py",
-        "            if left < 0:\n",
-        "            if False:\n",
+        "            _refuse_more(read, limit, path)\n",
+        "            pass\n",
         "a file in the place of ours that is too large is not read",
         ("journal/disk/test_last_boot.py", "test_files.py"),
     ),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -129,7 +130,8 @@ def test_ctrl_c_while_spark_works_ends_it_and_the_story_goes_on(command, monkeyp
     monkeypatch.setattr(
         history, "_run", lambda stage, words, **more: run(stage, words, **more) if more else None
     )
-    incident = type("Incident", (), {"servers": [], "times": type("Times", (), {"wiped_ms": 0, "cut_ms": 0})})
+    times, observer = SimpleNamespace(wiped_ms=0, cut_ms=0), SimpleNamespace(folder=tmp_path)
+    incident = SimpleNamespace(servers=[], times=times, observer=observer)
     history.tell_history(stage, incident, tmp_path, tmp_path / "report.html")
     assert started[0].poll() is not None
     assert "Ctrl-C stops here; nothing is left behind" in text.getvalue()

@@ -62,7 +62,7 @@ def test_a_shadow_is_compared_from_the_first_broker_on_and_over_a_crash_of_the_o
     with NameServerProcess(tmp_path / "server").started() as live, contextlib.ExitStack() as brokers:
         for frame in (FIRST, SECOND):
             brokers.enter_context(holding(live.address, frame))
-        with observing(tmp_path, live.address, "--shadow", "0") as observer:
+        with observing(tmp_path, live.address, "--shadow", "0", "--port", "0") as observer:
             page, address = page_of(observer), address_of(observer)
             found = comes_to(tmp_path, ShadowState.INCOMPLETE, lambda one: len(one.not_registered) == 2)
             assert (found.begun, found.equal_since) == (None, None)
@@ -106,7 +106,7 @@ def test_a_shadow_is_compared_from_the_first_broker_on_and_over_a_crash_of_the_o
 def test_a_shadow_whose_port_is_taken_is_said_and_ends_nothing_else(tmp_path: Path) -> None:
     with NameServerProcess(tmp_path / "server").started() as live:
         port = live.address.rpartition(":")[2]
-        with observing(tmp_path, live.address, "--shadow", port) as observer:
+        with observing(tmp_path, live.address, "--shadow", port, "--port", "0") as observer:
             page = page_of(observer)
             observer.await_line("shadow: it ended with status 255", within=WITHIN)
             observer.await_line("observed: 0 brokers", within=WITHIN)
