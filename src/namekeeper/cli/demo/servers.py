@@ -58,7 +58,7 @@ class _DemoProcess(ABC):
 
     @abstractmethod
     def _words(self) -> list[str]:
-        """What stands behind `namekeeper` on its command line."""
+        """Its subcommand of `namekeeper`, and the options."""
 
     @abstractmethod
     def _is_up(self, line: str) -> bool:
