@@ -1,6 +1,6 @@
 """Answers on Spark are those on DuckDB, which tests/unit/pipeline/answers holds against the oracle."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 import pytest
@@ -96,6 +96,15 @@ def row_of_view(row: Iterable[object]) -> str:
     return repr([each.timestamp() if isinstance(each, datetime) else each for each in row])
 
 
+@pytest.fixture
+def no_views(lawful: Lawful) -> Iterator[None]:
+    """Removes the entry views behind a test: others share the session."""
+    yield
+    for name in ENTRY_VIEWS:
+        lawful.spark.catalog.dropTempView(name)
+
+
+@pytest.mark.usefixtures("no_views")
 def test_entry_views_have_the_same_rows_on_both_engines(lawful: Lawful):
     SparkTables(lawful.spark, lawful.tables).create_entry_views()
     duck = DuckTables(lawful.tables)
