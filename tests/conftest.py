@@ -15,6 +15,7 @@ import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
+from namekeeper.app.stop_signals import STOP_SIGNALS
 from namekeeper.config.settings import SPECS
 from namekeeper.remoting.client import DEFAULT_TIMEOUT_MS, RemotingClient
 from tests.support.server.front import lend_early
@@ -93,6 +94,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """Processes for `--numprocesses auto`: two for each core, because many tests wait for processes and peers."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.fixture(autouse=True)
+def stop_signals_put_back() -> Iterator[None]:
+    """A server ends with its process and leaves the signals ignored. A test's process goes on, and what it starts
+    would ignore them, too.
+    """
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

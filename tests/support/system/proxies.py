@@ -88,7 +88,6 @@ def haproxy(folder: Path, behind: int, check: str = "", mode: str = "http") -> I
     port, stats = free_port(), free_port()
     config = folder / "haproxy.cfg"
     config.write_text(_HAPROXY.format(port=port, behind=behind, check=check, mode=mode, stats=stats))
-    with Process("haproxy", [HAPROXY, "-db", "-f", str(config)], output=folder / "output") as process:
+    with Process("haproxy", [HAPROXY, "-db", "-f", str(config)], output=folder / "output"):
         eventually(lambda: is_listening(port), within=20, what="haproxy listens")
         yield f"http://127.0.0.1:{port}", f"http://127.0.0.1:{stats}/;csv"
-        process.kill()  # on a busy machine it does not obey for half a minute
