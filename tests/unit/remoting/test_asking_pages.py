@@ -219,6 +219,7 @@ def test_a_program_that_ends_after_the_answer_leaves_no_connection(tmp_path, ans
     serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serving.load_cert_chain(*certificates.issue("server", "127.0.0.1"))
     tls = ssl.create_default_context(cafile=certificates.trust)
+    gc.collect()  # what earlier tests left
     with site_that_never_ends_tls(serving, answer) as url, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         with contextlib.suppress(OSError):

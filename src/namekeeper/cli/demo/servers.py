@@ -58,7 +58,7 @@ class _DemoProcess(ABC):
 
     @abstractmethod
     def _words(self) -> list[str]:
-        """Its subcommand of `namekeeper`, and the options."""
+        """The subcommand of `namekeeper` and its options."""
 
     @abstractmethod
     def _is_up(self, line: str) -> bool:
