@@ -39,14 +39,15 @@ def archive(journal: str, warehouse: str, *, target: str | None, age_ms: int, is
     from namekeeper.pipeline.store.stores import open_store
 
     with refusals(), shown_steps() as progress:
-        source, tables, cold = open_folder(journal), open_folder(warehouse), target and open_folder(target)
+        source, tables = open_folder(journal), open_folder(warehouse)
+        cold = open_folder(target) if target else None
         open_store(tables).version()  # the lock would make its folder
         with lock_warehouse(tables):
             found = archivable(source, tables, int(time.time() * 1_000) - age_ms)
             for segment in found.segments[: 0 if is_applied else _SHOWN]:
                 echo(segment.path)
             if is_applied:
-                archive_segments(found.segments, source, cold or None, progress)
+                archive_segments(found.segments, source, cold, progress)
     what = f"{shown_count(len(found.segments), 'segment')} ({bytes_of(found.segments):,} bytes)"
     where = f"to {target}" if target else "away"
     done = f"went {where}" if is_applied else f"can go {where}: --apply does it"
