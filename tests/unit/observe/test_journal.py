@@ -149,6 +149,19 @@ async def test_while_it_is_observed_the_state_is_known_until_the_last_answer(tmp
         await journal.leave()
 
 
+async def test_a_record_of_the_last_answer_gives_the_state_of_the_present(tmp_path):
+    """Once a minute it did not for up to a second: a broker that another name server lacked was away."""
+    journal = opened(tmp_path, at(1_000))
+    try:
+        journal.answered(at(9_000), [change("v", 900)])
+        await comes_true(lambda: load_heard(str(tmp_path)).ts == BEGIN + 9_000)
+        await comes_true(lambda: records_in(tmp_path)[-1]["ts"] == BEGIN + 9_000)
+        _, _, present = await asyncio.to_thread(read_later, str(tmp_path))
+        assert (present.is_running, present.until) == (True, BEGIN + 9_000)
+    finally:
+        await journal.leave()
+
+
 async def test_a_folder_that_cannot_be_used_is_said(tmp_path):
     (tmp_path / "other").write_text("not a journal")
     journal = opened(tmp_path, at(1_000))
