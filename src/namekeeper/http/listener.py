@@ -45,8 +45,10 @@ STARTS_PER_TURN = 4
 takes milliseconds of a processor: a flood of connections would otherwise delay lookups by a tenth of a second
 and more."""
 MAX_WAITING = 256
-"""Accepted sockets that wait for that, round-robin by host. A probe of a host of its own waits for one socket
-of each other host, so for 64 iterations at most. In the kernel it would wait for a whole flood."""
+"""Accepted sockets that wait for that, the host first whose last start is longest ago. A probe waits for few
+hosts of a flood, because these start again and again. In the kernel it would wait for a whole flood."""
+HOSTS_REMEMBERED = 1_024
+"""Hosts whose last start the listener remembers: those that wait, and a few times as many others."""
 SEND_BUFFER_BYTES = 256 * 1024
 """Most bytes of an answer that the kernel keeps for one connection: otherwise it keeps up to 4 MiB."""
 RECEIVE_BUFFER_BYTES = 8 * 1024
@@ -82,6 +84,10 @@ class PageListener:
         self._acceptor: Acceptor | None = None
         self._waiting = Slots[tuple[socket.socket, Address]](MAX_WAITING)
         """Accepted sockets whose turn has not come, with the addresses of their peers."""
+        self._starts = 0
+        """Sockets that had their turn."""
+        self._last_starts: dict[str, int] = {}
+        """Host -> the value of `_starts` at its last start; the first host is forgotten first."""
         self._turn: asyncio.Handle | None = None
         """The next turn of waiting sockets; None if no socket waits."""
         self._connecting: dict[asyncio.Task[None], float] = {}
@@ -125,7 +131,7 @@ class PageListener:
             self._turn.cancel()
             self._turn = None
         while self._waiting:
-            self._waiting.take_next()[0].close()
+            self._waiting.take_next(self._rank)[0].close()
         if self._tls is not None:
             # Plain ones become connections at once; see `Handshakes.close` for why they are not cancelled.
             for task in self._connecting:
@@ -173,7 +179,10 @@ class PageListener:
 
     def _wait(self, sock: socket.socket, peer: Address) -> None:
         """Let a socket wait for its turn; if too many wait, close the oldest of the host with the most."""
-        self._waiting.add(sharing_host(peer.host), (sock, peer))
+        host = sharing_host(peer.host)
+        if host not in self._last_starts:
+            self._note_start(host, self._starts - MAX_WAITING)
+        self._waiting.add(host, (sock, peer))
         if len(self._waiting) > MAX_WAITING:
             victim = self._waiting.first_to_go(lambda _: False)
             assert victim is not None
@@ -187,7 +196,23 @@ class PageListener:
         has_more = len(self._waiting) > now
         self._turn = asyncio.get_running_loop().call_soon(self._begin_some) if has_more else None
         for _ in range(now):
-            self._begin(*self._waiting.take_next())
+            sock, peer = self._waiting.take_next(self._rank)
+            self._starts += 1
+            self._note_start(sharing_host(peer.host), self._starts)
+            self._begin(sock, peer)
+
+    def _rank(self, host: str) -> int:
+        return self._last_starts.get(host, -MAX_WAITING)
+
+    def _note_start(self, host: str, start: int) -> None:
+        """Remember the last start of a host; an unknown host counts as one that started long ago.
+
+        It precedes the hosts of a flood, which start again within fewer starts, and no host that is quieter.
+        """
+        self._last_starts.pop(host, None)
+        self._last_starts[host] = start
+        if len(self._last_starts) > HOSTS_REMEMBERED:
+            del self._last_starts[next(iter(self._last_starts))]
 
     def _begin(self, sock: socket.socket, peer: Address) -> None:
         if hasattr(socket, "TCP_USER_TIMEOUT"):

@@ -49,16 +49,14 @@ class Slots(Generic[Holder]):
         """Number of hosts with a holder."""
         return len(self._holders)
 
-    def take_next(self) -> Holder:
-        """Take the slot of the oldest holder of the next host, round-robin; there must be a holder.
+    def take_next(self, rank: Callable[[str], int]) -> Holder:
+        """Take the slot of the oldest holder of the host with the lowest rank; there must be a holder.
 
-        A further host comes last.
+        Of hosts with equal ranks it is the one that has had a holder for longest.
         """
-        host, of_host = next(iter(self._holders.items()))
-        holder = next(iter(of_host))
+        host = min(self._holders, key=rank)
+        holder = next(iter(self._holders[host]))
         self.remove(host, holder)
-        if of_host:
-            self._holders[host] = self._holders.pop(host)
         return holder
 
     def held_unfairly(self, host: str) -> Holder | None:

@@ -80,18 +80,15 @@ async def flooded(hosts: Sequence[str]) -> AsyncIterator[tuple[PageListener, lis
     """A listener, and peers of these hosts that have connected in this order; it has accepted none yet."""
     listener = PageListener(Hello, None)
     await listener.listen(LOCAL, 0)
-    assert listener.port is not None
     with contextlib.ExitStack() as peers:
-        yield (
-            listener,
-            [
-                peers.enter_context(
-                    socket.create_connection((LOCAL, listener.port), source_address=(host, 0))
-                )
-                for host in hosts
-            ],
-        )
+        yield listener, [peers.enter_context(connected(listener, host)) for host in hosts]
     await listener.close()
+
+
+def connected(listener: PageListener, host: str) -> socket.socket:
+    """A connection of a peer of this host that the listener has not accepted yet."""
+    assert listener.port is not None
+    return socket.create_connection((LOCAL, listener.port), source_address=(host, 0))
 
 
 def accept_all(listener: PageListener) -> None:
@@ -138,6 +135,30 @@ async def test_a_probe_waits_for_one_connection_of_each_other_host_and_not_for_a
         accepted_before_it = 3 * STARTS_PER_TURN  # in the iterations until it is accepted
         assert Hello.hosts.index(LOCAL) <= hosts + accepted_before_it
         await eventually(lambda: Hello.made == 201)
+
+
+@both_loops
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_host_with_one_connection_starts_before_hosts_that_start_again_and_again(
+    is_known: bool,
+) -> None:
+    flood = [f"127.0.1.{number % 40 + 1}" for number in range(120)]
+    async with flooded([*[LOCAL] * is_known, *flood]) as (listener, sockets):
+        await eventually(lambda: Hello.made == len(sockets))
+        Hello.hosts.clear()
+        with contextlib.ExitStack() as peers:
+            for host in (*flood, LOCAL):
+                peers.enter_context(connected(listener, host))
+            await eventually(lambda: LOCAL in Hello.hosts)
+        accepted_before_it = 2 * STARTS_PER_TURN  # in the iterations until it is accepted
+        assert Hello.hosts.index(LOCAL) <= accepted_before_it
+
+
+async def test_last_starts_of_few_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HOSTS_REMEMBERED", 8)
+    async with flooded([f"127.0.1.{number}" for number in range(1, 31)]) as (listener, _):
+        await eventually(lambda: Hello.made == 30)
+        assert len(listener._last_starts) == 8
 
 
 @both_loops

@@ -50,10 +50,11 @@ def test_where_descriptors_allow_fewer_holders_than_the_limit_a_host_has_a_part_
     assert slots.first_to_go(lambda holder: holder[0] == "a") == "b1"
 
 
-def test_hosts_are_next_in_turn_and_lose_their_oldest():
-    slots = holding(Slots(9), "a1", "a2", "a3", "b1", "c1", "c2")
+def test_the_host_with_the_lowest_rank_is_next_and_loses_its_oldest():
+    slots = holding(Slots(9), "a1", "a2", "b1", "c1", "c2")
     assert slots.hosts == 3
-    assert [slots.take_next() for _ in range(6)] == ["a1", "b1", "c1", "a2", "c2", "a3"]
+    ranks = {"a": 1, "b": 0, "c": 0}
+    assert [slots.take_next(ranks.__getitem__) for _ in range(5)] == ["b1", "c1", "c2", "a1", "a2"]
     assert (len(slots), slots.hosts) == (0, 0)
 
 
