@@ -8,7 +8,7 @@ the rules of the warehouse, and the number of rows from a quiet cluster. Spark i
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table as Shown
@@ -32,56 +32,60 @@ FIXED_REQUESTS = 16
 """Requests of a run that finds nothing new, beside those that list segments: measured with moto's S3."""
 MOST_LISTED = 3_000_000
 """Segments that fit into the memory of a machine for tests, as values."""
+NOT_TRIED = "not tried"
 Answer = TypeVar("Answer")
 
 
-class Growth(NamedTuple):
-    """A size, and what it means; times are CPU seconds, None if it was not tried."""
+def grow(name_servers: int, brokers: int, days: int) -> Iterator[tuple[str, str]]:
+    """Simulate a size; segments are made each 5 minutes, and each name server starts once a month.
 
-    name_servers: int
-    brokers: int
-    days: int
-    rows_a_day: int
-    rows: int
-    segments: int
-    files: int
-    manifest_bytes: int
-    manifest_s: float
-    ledger_bytes: int
-    ledger_s: float
-    nothing_new_requests: int
-    nothing_new_s: float
-    complete_requests: int
-    complete_s: float | None
-    order_s: float | None
-    order_reads: int | None
-    loads: int
+    Yields:
+        What is simulated, and its figure; seconds are of the CPU.
+    """
+    yield "name servers x brokers x days", f"{name_servers} x {brokers} x {days}"
+    yield from warehouse_of(name_servers, brokers, days)
+    yield from listings_of(name_servers, days)
 
 
-def grow(name_servers: int, brokers: int, days: int) -> Growth:
-    """Simulate a size; segments are made each 5 minutes, and each name server starts once a month."""
-    segments_each = SEGMENTS_A_DAY * days
-    segments = name_servers * segments_each
+def warehouse_of(name_servers: int, brokers: int, days: int) -> Iterator[tuple[str, str]]:
+    """Rows, data files and the manifest."""
     rows_a_day = name_servers * MINUTES * (brokers + 1)
+    yield "rows of broker_minute and events a day, each", f"{rows_a_day:,}"
+    yield "the same of all days", f"{rows_a_day * days:,}"
+    segments = name_servers * SEGMENTS_A_DAY * days
+    yield "segments of 5 minutes", f"{segments:,}"
+    yield "loads of a first run", f"{-(-segments // MAX_BATCH_SEGMENTS):,}"
     manifest = made_manifest(days, rows_a_day * days)
     encoded = manifest.to_json()
-    manifest_s, _ = timed(lambda: Manifest.from_json(encoded, "").to_json())
+    seconds, _ = timed(lambda: Manifest.from_json(encoded, "").to_json())
+    yield "data files", f"{sum(map(len, manifest.tables.values())):,}"
+    yield "manifest, bytes", f"{len(encoded):,}"
+    yield "manifest, read and written, CPU s", f"{seconds:.2f}"
+
+
+def listings_of(name_servers: int, days: int) -> Iterator[tuple[str, str]]:
+    """The ledger, and listings of a store with the segments that it has."""
+    segments_each = SEGMENTS_A_DAY * days
+    segments = name_servers * segments_each
     ledger = made_ledger(name_servers, segments_each, days)
     ledger_data = ledger.to_json()
-    ledger_s, _ = timed(lambda: Ledger.from_json(ledger_data))
+    seconds, _ = timed(lambda: Ledger.from_json(ledger_data))
+    yield "ledger, bytes", f"{len(ledger_data):,}"
+    yield "ledger, read, CPU s", f"{seconds:.2f}"
     store = ManyObjects(name_servers, segments_each)
-    nothing_s, _ = timed(lambda: list_segments([store.folder], LoadedSegments(ledger), [store.folder]))
-    answers = store.answers
-    complete_s = order_s = reads = None
+    seconds, _ = timed(lambda: list_segments([store.folder], LoadedSegments(ledger), [store.folder]))
+    yield "nothing new in a store, requests", f"{FIXED_REQUESTS + store.answers:,}"
+    yield "nothing new in a store, listing, CPU s", f"{seconds:.2f}"
+    yield "complete listing of a store, requests", f"{-(-segments // LISTED_AT_ONCE):,}"
+    of_listing = of_order = read = NOT_TRIED
     if segments <= MOST_LISTED:
-        complete_s, _ = timed(lambda: list_segments([store.folder], LoadedSegments(ledger)))
-        order_s, reads = timed_order(name_servers, segments_each)
-    return Growth(
-        name_servers, brokers, days, rows_a_day, rows_a_day * days, segments,
-        sum(map(len, manifest.tables.values())), len(encoded), manifest_s, len(ledger_data), ledger_s,
-        FIXED_REQUESTS + answers, nothing_s, -(-segments // LISTED_AT_ONCE), complete_s, order_s, reads,
-        -(-segments // MAX_BATCH_SEGMENTS),
-    )  # fmt: skip
+        seconds, _ = timed(lambda: list_segments([store.folder], LoadedSegments(ledger)))
+        of_listing = f"{seconds:.2f}"
+        seconds, reads = timed_order(name_servers, segments_each)
+        of_order, read = f"{seconds:.2f}", f"{reads:,}"
+    yield "complete listing of a store, CPU s", of_listing
+    yield "order of time of a first run, CPU s", of_order
+    yield "order of time of a first run, segments read", read
 
 
 def made_manifest(days: int, rows: int) -> Manifest:
@@ -150,32 +154,6 @@ def timed(work: Callable[[], Answer]) -> tuple[float, Answer]:
     return time.process_time() - begin, answer
 
 
-def lines_of(growth: Growth) -> Iterator[tuple[str, str]]:
-    """What is simulated, and its figure."""
-    yield "name servers x brokers x days", f"{growth.name_servers} x {growth.brokers} x {growth.days}"
-    yield "rows of broker_minute and events a day, each", f"{growth.rows_a_day:,}"
-    yield "the same of all days", f"{growth.rows:,}"
-    yield "segments of 5 minutes", f"{growth.segments:,}"
-    yield "loads of a first run", f"{growth.loads:,}"
-    yield "data files", f"{growth.files:,}"
-    yield "manifest, bytes", f"{growth.manifest_bytes:,}"
-    yield "manifest, read and written, CPU s", f"{growth.manifest_s:.2f}"
-    yield "ledger, bytes", f"{growth.ledger_bytes:,}"
-    yield "ledger, read, CPU s", f"{growth.ledger_s:.2f}"
-    yield "nothing new in a store, requests", f"{growth.nothing_new_requests:,}"
-    yield "nothing new in a store, listing, CPU s", f"{growth.nothing_new_s:.2f}"
-    yield "complete listing of a store, requests", f"{growth.complete_requests:,}"
-    yield "complete listing of a store, CPU s", shown(growth.complete_s)
-    yield "order of time of a first run, CPU s", shown(growth.order_s)
-    reads = growth.order_reads
-    yield "order of time of a first run, segments read", "not tried" if reads is None else f"{reads:,}"
-
-
-def shown(seconds: float | None) -> str:
-    """Seconds, or that they were not measured."""
-    return "not tried" if seconds is None else f"{seconds:.2f}"
-
-
 def main() -> None:
     """Simulate one size, or several, and print a table."""
     parser = argparse.ArgumentParser("benchmarks.growth")
@@ -183,7 +161,7 @@ def main() -> None:
     numbers = parser.parse_args().sizes
     if len(numbers) % 3:
         parser.error("three numbers for each size")
-    columns = [list(lines_of(grow(*numbers[at : at + 3]))) for at in range(0, len(numbers), 3)]
+    columns = [list(grow(*numbers[at : at + 3])) for at in range(0, len(numbers), 3)]
     table = Shown("", *(f"size {at + 1}" for at in range(len(columns))))
     for rows in zip(*columns, strict=True):
         table.add_row(rows[0][0], *(figure for _, figure in rows))
