@@ -120,8 +120,8 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.pipeline.answers.queries import query
 from namekeeper.pipeline.contract import read_schema
 from namekeeper.pipeline.gold.histories import HISTORIES
-from namekeeper.pipeline.gold.reference import render_reference
 from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.reference import render_reference
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.route.events import BrokerGroupChanged, Cause, Change
 from tests.support.history.histories import histories

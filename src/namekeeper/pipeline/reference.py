@@ -1,4 +1,4 @@
-"""The reference page of all tables, made from them: `python -m namekeeper.pipeline.gold.reference`."""
+"""The reference page of all tables, made from them: `python -m namekeeper.pipeline.reference`."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from namekeeper.pipeline.units import unit_of
 __all__ = ["render_reference"]
 
 _HEAD = """\
-<!-- Made by `python -m namekeeper.pipeline.gold.reference > docs/reference/warehouse.md`;
+<!-- Made by `python -m namekeeper.pipeline.reference > docs/reference/warehouse.md`;
 a test compares. -->
 
 # The tables of a warehouse

@@ -8,19 +8,22 @@ parameter is `:zone`, the time zone of the warehouse.
 from collections.abc import Mapping
 from importlib.resources import files
 
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.row_columns import row_columns, with_columns
 from namekeeper.pipeline.table import Column, Table, columns
 
 __all__ = ["ENTRY_VIEWS", "sql_of_view"]
 
+
+def _of(table: str, *names: str) -> tuple[Column, ...]:
+    """Columns that a view has as they are in a gold table."""
+    described = {column.name: column for column in GOLD[table].columns}
+    return tuple(described[name] for name in names)
+
+
 _LABEL = Column("cluster_label", "string", "Label of the cluster of name servers; empty: none.")
-_CLUSTER = (_LABEL, Column("cluster", "string", "Cluster name."))
-_BROKER = (
-    *_CLUSTER,
-    Column("broker_name", "string", "Broker name."),
-    Column("broker_id", "bigint", "0 for a master."),
-)
-_TOPIC = Column("topic", "string", "Topic.")
+_CLUSTER = (_LABEL, *_of("broker_state_daily", "cluster"))
+_BROKER = (*_CLUSTER, *_of("broker_state_daily", "broker_name", "broker_id"))
 _DAY = Column("day", "date", "Day in the warehouse's time zone.")
 _SEEN_DAYS = columns(
     "first_day date: First day on which it was expected.",
@@ -36,14 +39,11 @@ _VIEWS = (
         (
             _DAY,
             *_BROKER,
-            *columns(
-                "up_ms bigint: Time up.",
-                "down_ms bigint: Time down.",
-                "unknown_ms bigint: Time without a witness.",
-                "outages bigint: Times down that began on this day.",
-                "longest_outage_ms bigint: The longest time down within this day.",
-                "up_share double: up_ms as a share of up_ms and down_ms; null: both are 0.",
+            *_of(
+                "broker_availability_daily",
+                "up_ms", "down_ms", "unknown_ms", "outages", "longest_outage_ms",
             ),
+            *columns("up_share double: up_ms as a share of up_ms and down_ms; null: both are 0."),
         ),
     ),
     Table(
@@ -57,31 +57,26 @@ _VIEWS = (
                 " every run that finds the same key. An incident whose key changes, as in the 30 s after it"
                 " began, gets another one. Notifications have other ids."
             ),
-            Column("kind", "string", "Kind of the failure, as in incident."),
+            *_of("incident", "kind"),
             _LABEL,
+            *_of("incident", "cluster", "subject"),
             *columns(
-                "cluster string: Cluster name; null if kind is name_server_down.",
-                "subject string: The broker name, topic or name server; the first of several by name.",
                 "day date: Day on which it began, in the warehouse's time zone.",
                 "began_at timestamp: When it began.",
                 "ended_at timestamp: When all of it had ended; null: it had not, as far as is known.",
-                "is_open boolean: Whether it had not ended.",
-                "lasted_ms bigint: Time from its start to its end, or to the last time that is known.",
-                "cause string: Why, as in incident; null: not known.",
-                "peer string: [user@]host:port that asked for it; null: nobody did.",
-                "closed_by string: If cause is channel_closed, who closed the connection; null: not known.",
-                "brokers bigint: How many brokers, or broker names.",
-                "broker_names array<string>: Their names, sorted.",
-                "topics bigint: How many topics could not be written to, or differ.",
-                "first_topic string: The first of these by name; null: none.",
-                "topic_ms bigint: Time in which topics could not be written to, added up over them; null: an"
-                " earlier version made the row.",
-                "name_servers array<string>: Name servers with the rows that broke, sorted.",
-                "lookups bigint: Lookups of these topics that found no route meanwhile.",
-                "languages array<string>: Languages of the clients that asked, sorted.",
-                "is_forgotten boolean: Whether it ended because nobody expected the broker any more; null: an"
-                " earlier version made the row.",
-                "from_window_ms bigint: It began up to this long before began_at; null: exact.",
+            ),
+            *_of("incident", "is_open"),
+            *columns(
+                "lasted_ms bigint: Time from its start to its end, or to the last time that is known."
+            ),
+            *_of(
+                "incident",
+                "cause", "peer", "closed_by", "brokers", "broker_names", "topics", "first_topic", "topic_ms",
+                "name_servers", "lookups", "languages", "is_forgotten",
+            ),
+            *columns(
+                "from_window_ms bigint: It began up to this long before began_at: an observer recorded that;"
+                " null: exact."
             ),
         ),
     ),
@@ -92,7 +87,7 @@ _VIEWS = (
         "a value of a topic row and the time during which it held",
         ("namesrv", "broker_name", "topic", "held_from"),
         (
-            Column("namesrv", "string", "Name server that had it."),
+            *_of("topic_route", "namesrv"),
             *row_columns("topic_row", "key"),
             *row_columns("topic_row", "value"),
             *columns(
@@ -101,12 +96,8 @@ _VIEWS = (
                 " the name server.",
                 "is_open boolean: Whether it still holds, as far as is known.",
                 "ended_on date: Day of its end in the warehouse's time zone; null: it is open.",
-                "from_cause string: Request or rule that made it; null: a checkpoint found it so.",
-                "from_peer string: [user@]host:port that asked; null: nobody, or a checkpoint found it so.",
-                "ended_by string: How it ended, as in topic_route; null: it is open.",
-                "to_cause string: Request or rule that ended it.",
-                "to_peer string: [user@]host:port that asked for its end.",
             ),
+            *_of("topic_route", "from_cause", "from_peer", "ended_by", "to_cause", "to_peer"),
         ),
     ),
     Table(
@@ -168,7 +159,7 @@ _VIEWS = (
         "The topics of each cluster.",
         "a topic of a cluster",
         ("cluster_label", "cluster", "topic"),
-        (*_CLUSTER, _TOPIC, *_SEEN_DAYS),
+        (*_CLUSTER, *_of("topic_availability_daily", "topic"), *_SEEN_DAYS),
     ),
 )  # fmt: skip
 
