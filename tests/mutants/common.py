@@ -38,6 +38,14 @@ COMMON_MUTANTS = (
         ("common/test_namesrv_clusters.py",),
     ),
     Mutant(
+        "shadow-counts",
+        "pipeline/gold/clusters.py",
+        "return [namesrv for namesrv in name_servers if not is_shadow(namesrv)]",
+        "return [*name_servers]",
+        "a broker that only a shadow still has is away, and a shadow that stops is no incident",
+        ("pipeline/gold/test_shadows.py",),
+    ),
+    Mutant(
         "bidi-controls-shown",
         "common/printable.py",
         'return "".join(each if each.isprintable() else _escaped(each) for each in text)',

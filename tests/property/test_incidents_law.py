@@ -23,6 +23,7 @@ from tests.support.history.observed import FIRST, MINUTE, ORDINARY, observed
 from tests.support.journal.history import history_of
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.law import read
+from tests.support.pipeline.shadows import TOGETHER
 from tests.support.pipeline.written_histories import WRITTEN_HISTORIES
 
 KINDS = {
@@ -154,18 +155,47 @@ def same_drift(records: Sequence[Record], name: str) -> list[Mapping[str, Any]]:
     return of_world
 
 
-def test_no_disagreement_of_gold_or_journals_is_about_a_shadow(monkeypatch):
-    """Of three name servers, the last of which is a shadow."""
+@pytest.fixture(scope="module")
+def beside_a_shadow() -> list[tuple[list[Record], list[Record]]]:
+    """The records of two and three name servers, the last of which is a shadow; and those of the others."""
+    found = []
+    for world in histories(6, 3, actions=60):
+        *others, last = world.records
+        if others:
+            records = [
+                {**record, "namesrv": "east.shadow"} if record["namesrv"] == last else record
+                for record in records_in(world)
+            ]
+            found.append((records, [record for record in records if record["namesrv"] in others]))
+    return found
+
+
+def test_no_incident_of_gold_or_journals_is_about_a_shadow(beside_a_shadow, monkeypatch):
+    """Gold looks at name servers of a cluster together, of which the shadow is none."""
     monkeypatch.setattr(steps, "LEAST_SAMPLES", 1 << 40)
-    world = next(each for each in histories(6, 2, actions=60) if len(each.records) == 3)
-    *others, last = world.records
-    records = [
-        {**record, "namesrv": "east.shadow"} if record["namesrv"] == last else record
-        for record in records_in(world)
-    ]
-    found = same_drift(records, world.name)
-    assert {name for row in found for name in row["name_servers"]} == {*others}
-    assert {row["to_ts"] is None for row in found} == {True, False}
+    wanted: list[Mapping[str, Any]] = []
+    for records, _ in beside_a_shadow:
+        wanted += same_drift(records, "beside a shadow")
+        of_world = in_order(of_gold(records))
+        assert rows_of(incidents(live(records))) == of_world
+        wanted += of_world
+    assert "east.shadow" not in {name for row in wanted for name in row["name_servers"]}
+    assert {row["to_ts"] is None for row in wanted} == {True, False}
+    assert {row["kind"] for row in wanted} >= {"drift", "broker_away", "topic_unwritable", "name_server_down"}
+
+
+@pytest.mark.long
+def test_a_shadow_changes_nothing_that_name_servers_tell_together(beside_a_shadow):
+    """Of other tables it has rows of its own."""
+    for records, others in beside_a_shadow:
+        with_shadow, without = Duck(), Duck()
+        make_gold(with_shadow, with_shadow.load(records))
+        make_gold(without, without.load(others))
+        for table in TOGETHER:
+            assert with_shadow.gold(table) == without.gold(table), table
+        assert {row["namesrv"] for row in with_shadow.gold("capacity_daily") if row["topics"]} >= {
+            "east.shadow"
+        }
 
 
 def of_observed() -> list[Record]:

@@ -63,6 +63,9 @@ whose fields another page explains: [the journal](journal.md).
   days. In this boot it has had a registration of this broker, or has been up for 120 s. A broker is
   up if any witness has it registered, down if there are witnesses and none has, and unknown without
   a witness. So the restart of a name server is no outage of brokers.
+- A *shadow* (`namekeeper observe --shadow`) is no witness, because no client asks it. States, outages,
+  availability, flaps, propagation, drift, clocks and incidents leave it out. Histories, sessions, activity
+  and `capacity_daily` have its rows.
 - A broker, or a topic whose brokers went, is forgotten 7 days after its last registration ended. A topic
   that was deleted is forgotten at once.
 - Differences between name servers are computed on corrected time. `name_server_clock_daily` has the

@@ -12,7 +12,7 @@ from namekeeper.common.expected import (
     TOGETHER_MS,
 )
 from namekeeper.pipeline.gold.gold_graph import gold_graph
-from namekeeper.pipeline.gold.plan import FOREVER
+from namekeeper.pipeline.gold.plan import BEGINNING, FOREVER
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import names_in
@@ -67,7 +67,12 @@ def incidents_of(**rows: Sequence[Row]) -> list[dict[str, Any]]:
     queries = ("asked_topic_row", "incident_horizon", "incident_part", "topic_outage_cause", "new_incident")
     views = [view for view in gold_graph() if view.name in queries]
     duck.put("last_record_time", "namesrv string, up_to bigint", [("ns-1", NOW)])
-    duck.put("labelled_period", "namesrv string, cluster_label string, from_ts bigint, to_ts bigint", [])
+    names = {"ns-1", *(row["namesrv"] for some in rows.values() for row in some if "namesrv" in row)}
+    duck.put(
+        "labelled_period",
+        "namesrv string, cluster_label string, from_ts bigint, to_ts bigint",
+        [(namesrv, "", BEGINNING, FOREVER) for namesrv in sorted(names)],
+    )
     for name in {name for view in views for name in view.reads} - {
         "last_record_time",
         "labelled_period",
@@ -129,7 +134,7 @@ def assert_incidents() -> None:
         ],
         unknown_topic_minute=[
             *(
-                {"topic": topic, "minute": at * minute, "count": 7, "language": "JAVA"}
+                {"namesrv": "ns-1", "topic": topic, "minute": at * minute, "count": 7, "language": "JAVA"}
                 for topic, minutes in in_vain.items() for at in minutes
             ),
             {"namesrv": "ns-1", "topic": "differs", "minute": 25 * minute, "count": 20},

@@ -2,6 +2,8 @@
 
 Only those of one cluster are compared. A label counts from its day on, for this day and for all that its
 tables remember: the states of a day are computed as if each name server always had the label of this day.
+
+Shadows are left out here, for all views: these read the labels of the name servers that they count.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +19,18 @@ from namekeeper.pipeline.gold.graph import Graph
 from namekeeper.pipeline.gold.plan import BEGINNING, FOREVER, Day, Window, day_at, day_named, days_between
 from namekeeper.pipeline.gold.tables import NAME_SERVER_LABEL_DAILY
 
-__all__ = ["Labels", "NamesrvCluster", "find_clusters", "parts_with_same_labels", "put_labelled_periods"]
+__all__ = [
+    "Labels",
+    "NamesrvCluster",
+    "find_clusters",
+    "parts_with_same_labels",
+    "put_labelled_periods",
+    "put_labels",
+]
 
 _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _CLUSTER_DDL = "namesrv string, namesrv_cluster string, cluster_label string, from_ts bigint, to_ts bigint"
+_LABEL_DDL = "namesrv string, cluster_label string"
 _PERIOD_DDL = "namesrv string, cluster_label string, from_ts bigint, to_ts bigint"
 
 T = TypeVar("T")
@@ -42,7 +52,8 @@ def find_clusters(
 ) -> list[tuple[Day, Mapping[str, NamesrvCluster]]]:
     """The cluster of each name server on each day; makes `namesrv_cluster` if there are several name servers.
 
-    That view has no shadows: they are not compared, because no client asks them (docs/decisions/0041).
+    That view has no shadows: they are not compared, because no client asks them (docs/decisions/0041). A
+    shadow has its own label, whatever its brokers are.
 
     Args:
         engine: Runs the queries; it has `registered_broker`.
@@ -61,9 +72,8 @@ def find_clusters(
         later = {row["namesrv"]: row["cluster_label"] or "" for row in starts if row["from_ts"] < day.to_ts}
         labels = first | later
         of_day = {namesrv: NamesrvCluster(namesrv, label) for namesrv, label in labels.items()}
-        of_day |= _clusters_of(sharing.get(day.day, {}), labels)
-        compared = {each: sets for each, sets in sharing.get(day.day, {}).items() if not is_shadow(each)}
-        for namesrv, cluster in _clusters_of(compared, labels).items():
+        for namesrv, cluster in _clusters_of(sharing.get(day.day, {}), labels).items():
+            of_day[namesrv] = cluster
             with_brokers.setdefault(namesrv, []).append((day.from_ts, cluster))
         found.append((day, of_day))
     if len(first) > 1:
@@ -100,17 +110,30 @@ def parts_with_same_labels(
     return parts
 
 
+def put_labels(engine: Engine, labels: Labels) -> None:
+    """Make `recorded_label`: the label of each name server. `namesrv_label` has no shadows."""
+    engine.put("recorded_label", _LABEL_DDL, [*labels.items()])
+    engine.put("namesrv_label", _LABEL_DDL, [(namesrv, labels[namesrv]) for namesrv in _asked(labels)])
+
+
 def put_labelled_periods(engine: Engine) -> None:
-    """Make `labelled_period`: the label of each name server at all times. One without rows has none."""
-    rows: list[dict[str, Any]] = []
+    """Make `labelled_period`: the label of each name server at all times, but of no shadow; empty: none."""
+    boots = engine.rows("computed_name_server_session")
+    labels = {namesrv: [(BEGINNING, "")] for namesrv in _asked(row["namesrv"] for row in boots)}
     if engine.is_there(NAME_SERVER_LABEL_DAILY):
         engine.show(NAME_SERVER_LABEL_DAILY.name, NAME_SERVER_LABEL_DAILY)
-        rows = engine.rows(NAME_SERVER_LABEL_DAILY.name)
-    found: list[tuple[str, str, int, int]] = []
-    for namesrv, some in groupby(sorted(rows, key=itemgetter("namesrv", "day")), itemgetter("namesrv")):
-        labels = [(day_named(row["day"], engine.zone).from_ts, row["cluster_label"] or "") for row in some]
-        found += [(namesrv, label, *bounds) for label, bounds in _periods([(BEGINNING, ""), *labels])]
+        for row in sorted(engine.rows(NAME_SERVER_LABEL_DAILY.name), key=itemgetter("namesrv", "day")):
+            if of_namesrv := labels.get(row["namesrv"]):
+                of_namesrv.append((day_named(row["day"], engine.zone).from_ts, row["cluster_label"] or ""))
+    found = [
+        (namesrv, label, *bounds) for namesrv, days in labels.items() for label, bounds in _periods(days)
+    ]
     engine.put("labelled_period", _PERIOD_DDL, found)
+
+
+def _asked(name_servers: Iterable[str]) -> list[str]:
+    """The name servers that clients ask: all but shadows."""
+    return [namesrv for namesrv in name_servers if not is_shadow(namesrv)]
 
 
 def _sharing(
@@ -121,8 +144,9 @@ def _sharing(
     make_chain(engine, [graph["shared_broker"]], {**args, "shared_ms": SHARED_MS})
     sharing: dict[str, dict[str, set[str]]] = {}
     for row in engine.rows("shared_broker"):
-        broker = " ".join(row["name_servers"])
-        for namesrv in row["name_servers"]:
+        asked = _asked(row["name_servers"])
+        broker = " ".join(asked)
+        for namesrv in asked:
             sharing.setdefault(row["day"], {}).setdefault(namesrv, set()).add(broker)
     return sharing
 

@@ -33,7 +33,7 @@ __all__ = ["VALUES", "gold_graph"]
 
 VALUES = (
     "recompute_range", "kept_range", "activity_day", "report_day", "recompute_window", "kept_window",
-    "compared_day", "namesrv_cluster", "namesrv_label", "labelled_period",
+    "compared_day", "namesrv_cluster", "namesrv_label", "recorded_label", "labelled_period",
 )  # fmt: skip
 """Small tables that Python makes: the ranges that a run recomputes, and those that it keeps; the clusters of
 name servers, and their labels."""

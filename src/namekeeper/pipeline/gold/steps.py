@@ -23,6 +23,7 @@ from namekeeper.pipeline.gold.clusters import (
     find_clusters,
     parts_with_same_labels,
     put_labelled_periods,
+    put_labels,
 )
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.gold_graph import gold_graph
@@ -69,7 +70,6 @@ _KEPT_RANGE_DDL = (
 )
 _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
-_LABEL_DDL = "namesrv string, cluster_label string"
 
 _TABLE_PHASES = {"session", "history", "change_log"}
 """Phases that need the sorted records of the ranges."""
@@ -286,7 +286,7 @@ def _sum_up_days(
     days = days_between(window, engine.zone)
     names = [day.day for day in days]
     engine.put("report_day", _DAY_DDL, days)
-    engine.put("namesrv_label", _LABEL_DDL, [*labels.items()])
+    put_labels(engine, labels)
     of_topics = graph.from_table(SLOWEST)
     is_labelled = any(labels.values()) or engine.is_there(NAME_SERVER_LABEL_DAILY)
 

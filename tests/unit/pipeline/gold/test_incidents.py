@@ -216,7 +216,7 @@ def test_a_topic_that_can_be_written_to_soon_after_its_start_was_not_lost(lasts:
         broker_group_history=groups("b0"),
         topic_route=[{**held("t", "b0"), "valid_from": 1_000 + lasts}],
         topic_outage_daily=unwritable("t", 1_000, 1_000 + lasts),
-        unknown_topic_minute=[{"topic": "t", "minute": 0, "count": 7, "language": "JAVA"}],
+        unknown_topic_minute=[{"namesrv": "ns-1", "topic": "t", "minute": 0, "count": 7, "language": "JAVA"}],
     )
     assert [row["kind"] for row in found] == kinds
 
@@ -259,7 +259,8 @@ def test_a_deleted_topic_that_clients_go_on_asking_for_is_an_incident(rows, minu
         broker_group_history=groups("b0", "b1"),
         topic_route=rows,
         unknown_topic_minute=[
-            {"topic": "t", "minute": minute * MINUTE, "count": 7, "language": "JAVA"} for minute in minutes
+            {"namesrv": "ns-1", "topic": "t", "minute": minute * MINUTE, "count": 7, "language": "JAVA"}
+            for minute in minutes
         ],
     )
     assert shown(found, "from_ts", "to_ts", "lookups") == ([] if incident is None else [incident])
@@ -509,7 +510,7 @@ def test_a_permission_that_was_wiped_at_one_of_them_is_no_second_incident(more, 
 
 
 def test_what_clients_asked_a_name_server_in_vain_is_the_cost_of_what_it_missed():
-    asked = {"topic": "t", "minute": MINUTE, "language": "JAVA"}
+    asked = {"namesrv": "ns-1", "topic": "t", "minute": MINUTE, "language": "JAVA"}
     broker = {**BROKER_DRIFT, "valid_to": 3 * MINUTE, "from_namesrv": "ns-1"}
     topic = {**TOPIC_DRIFT, "valid_from": 20 * MINUTE, "valid_to": 23 * MINUTE, "from_namesrv": "ns-1"}
     found = incidents_of(

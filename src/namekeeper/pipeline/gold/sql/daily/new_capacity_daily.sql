@@ -1,7 +1,7 @@
 -- Topics and queues of each broker name at the end of each day, or at its last known time on that day.
 -- columns: day, namesrv, cluster, broker_name, at_ts, topics, read_queues, write_queues, writable_topics, body_bytes,
 --   frame_used
--- reads: heartbeat_gap_daily, registered_broker, registered_broker_name, registered_topic, report_day, up_period
+-- reads: heartbeat_gap_daily, registered_broker, registered_broker_name, report_day, topic_route, up_period
 -- writes: capacity_daily
 WITH snapshot_time AS (
   SELECT d.day, u.namesrv, max(least(u.valid_to, d.to_ts)) - 1 AS at_ts
@@ -28,7 +28,8 @@ topic_count AS (
       CASE WHEN t.perm & 2 <> 0 AND t.write_queue_nums > 0 AND m.broker_name IS NOT NULL THEN 1 ELSE 0 END
     ) AS writable_topics
   FROM snapshot_time l
-  JOIN registered_topic t ON t.namesrv = l.namesrv AND t.valid_from <= l.at_ts AND t.valid_to > l.at_ts
+  JOIN topic_route t
+    ON t.namesrv = l.namesrv AND t.valid_from <= l.at_ts AND coalesce(t.valid_to, :forever) > l.at_ts
   LEFT JOIN master_then m ON m.day = l.day AND m.namesrv = l.namesrv AND m.broker_name = t.broker_name
   GROUP BY l.day, l.namesrv, t.broker_name
 ),

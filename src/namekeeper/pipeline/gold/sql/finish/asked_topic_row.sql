@@ -9,12 +9,12 @@ asked_topic AS (
   SELECT DISTINCT topic FROM unknown_topic_minute WHERE topic IS NOT NULL
 )
 SELECT
-  coalesce(k.cluster_label, '') AS cluster_label, c.cluster, r.topic, r.namesrv, r.broker_name, r.valid_from,
+  k.cluster_label, c.cluster, r.topic, r.namesrv, r.broker_name, r.valid_from,
   coalesce(r.valid_to, :forever) AS valid_to,
   r.ended_by = 'gone' AND r.reason IS NULL AS is_deleted, r.to_cause AS cause, r.to_peer AS peer, r.to_window_ms
 FROM topic_route r
 JOIN asked_topic a ON a.topic = r.topic
-LEFT JOIN labelled_period k
+JOIN labelled_period k
   ON k.namesrv = r.namesrv AND k.from_ts < coalesce(r.valid_to, :forever)
   AND k.to_ts >= coalesce(r.valid_to, :forever)
-JOIN cluster_of c ON c.broker_name = r.broker_name AND c.cluster_label = coalesce(k.cluster_label, '')
+JOIN cluster_of c ON c.broker_name = r.broker_name AND c.cluster_label = k.cluster_label

@@ -42,20 +42,20 @@ broker_end AS (
   JOIN broker_session s
     ON s.cluster = o.cluster AND s.broker_name = o.broker_name AND s.broker_id = o.broker_id
     AND s.valid_to = o.from_ts
-  LEFT JOIN labelled_period k
+  JOIN labelled_period k
     ON k.namesrv = s.namesrv AND k.from_ts <= o.seen_from AND k.to_ts > o.seen_from
-  WHERE s.ended_by IN ('gone', 'changed') AND coalesce(k.cluster_label, '') = o.cluster_label
+  WHERE s.ended_by IN ('gone', 'changed') AND k.cluster_label = o.cluster_label
   GROUP BY o.cluster_label, o.cluster, o.broker_name, o.broker_id, o.from_ts
 ),
 wiped AS (
   SELECT
-    coalesce(k.cluster_label, '') AS cluster_label, r.namesrv, r.broker_name, r.valid_from AS from_ts,
+    k.cluster_label, r.namesrv, r.broker_name, r.valid_from AS from_ts,
     min(r.from_peer) AS peer, max(coalesce(r.valid_to, :forever)) AS to_ts, max(r.from_window_ms) AS from_window_ms
   FROM topic_route r
-  LEFT JOIN labelled_period k
+  JOIN labelled_period k
     ON k.namesrv = r.namesrv AND k.from_ts <= r.valid_from AND k.to_ts > r.valid_from
   WHERE r.from_cause = 'wipe_write_perm'
-  GROUP BY coalesce(k.cluster_label, ''), r.namesrv, r.broker_name, r.valid_from
+  GROUP BY k.cluster_label, r.namesrv, r.broker_name, r.valid_from
 ),
 topic_view AS (
   SELECT
@@ -119,7 +119,7 @@ long_drift AS (
   SELECT
     p.*,
     CASE
-      WHEN p.to_ts > h.compared_up_to - CASE WHEN p.is_open THEN :together_end_ms ELSE :shortest_drift_ms END
+      WHEN p.to_ts > h.up_to - CASE WHEN p.is_open THEN :together_end_ms ELSE :shortest_drift_ms END
         THEN :forever
       ELSE p.to_ts
     END AS until
@@ -168,13 +168,13 @@ part AS (
   FROM drift d
   UNION ALL
   SELECT
-    'name_server_down', coalesce(k.cluster_label, ''), CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv,
+    'name_server_down', k.cluster_label, CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv,
     t.namesrv, t.valid_from, coalesce(t.valid_to, :forever),
     CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0,
     CAST(NULL AS STRING), CAST(NULL AS BIGINT)
   FROM name_server_timeline t
-  LEFT JOIN labelled_period k ON k.namesrv = t.namesrv AND k.from_ts <= t.valid_from AND k.to_ts > t.valid_from
+  JOIN labelled_period k ON k.namesrv = t.namesrv AND k.from_ts <= t.valid_from AND k.to_ts > t.valid_from
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
   -- The end of a period of observation is no end of the name server.
   LEFT JOIN observed_boot o ON o.namesrv = l.namesrv AND o.boot = l.boot

@@ -9,16 +9,16 @@
 WITH
 -- A row of a topic has the label that its name server had at its end.
 labelled_route AS (
-  SELECT coalesce(k.cluster_label, '') AS cluster_label, r.*
+  SELECT k.cluster_label, r.*
   FROM topic_route r
-  LEFT JOIN labelled_period k
+  JOIN labelled_period k
     ON k.namesrv = r.namesrv AND k.from_ts < coalesce(r.valid_to, :forever)
     AND k.to_ts >= coalesce(r.valid_to, :forever)
 ),
 vain_minute AS (
-  SELECT coalesce(k.cluster_label, '') AS cluster_label, u.*
+  SELECT k.cluster_label, u.*
   FROM unknown_topic_minute u
-  LEFT JOIN labelled_period k ON k.namesrv = u.namesrv AND k.from_ts <= u.minute AND k.to_ts > u.minute
+  JOIN labelled_period k ON k.namesrv = u.namesrv AND k.from_ts <= u.minute AND k.to_ts > u.minute
 ),
 failure AS (
   SELECT

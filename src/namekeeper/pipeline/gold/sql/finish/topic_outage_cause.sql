@@ -30,8 +30,8 @@ writable_row AS (
   JOIN topic_route r ON r.topic = o.topic AND r.valid_from < o.from_ts
   JOIN cluster_of c
     ON c.broker_name = r.broker_name AND c.cluster = o.cluster AND c.cluster_label = o.cluster_label
-  LEFT JOIN labelled_period k ON k.namesrv = r.namesrv AND k.from_ts <= o.from_ts AND k.to_ts > o.from_ts
-  WHERE coalesce(k.cluster_label, '') = o.cluster_label AND r.perm & 2 <> 0 AND r.write_queue_nums > 0
+  JOIN labelled_period k ON k.namesrv = r.namesrv AND k.from_ts <= o.from_ts AND k.to_ts > o.from_ts
+  WHERE k.cluster_label = o.cluster_label AND r.perm & 2 <> 0 AND r.write_queue_nums > 0
     AND coalesce(r.valid_to, :forever) > o.from_ts - :memory_ms
 ),
 -- The rows that could be written to until the outage began.

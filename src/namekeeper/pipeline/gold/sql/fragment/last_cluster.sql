@@ -2,11 +2,11 @@
 -- servers had meanwhile.
 cluster_of AS (
   SELECT
-    coalesce(k.cluster_label, '') AS cluster_label, g.broker_name,
+    k.cluster_label, g.broker_name,
     max_by(g.cluster, (g.valid_from, g.cluster)) AS cluster
   FROM broker_group_history g
-  LEFT JOIN labelled_period k
+  JOIN labelled_period k
     ON k.namesrv = g.namesrv AND k.from_ts < coalesce(g.valid_to, :forever) AND k.to_ts > g.valid_from
   WHERE g.cluster IS NOT NULL
-  GROUP BY coalesce(k.cluster_label, ''), g.broker_name
+  GROUP BY k.cluster_label, g.broker_name
 )
