@@ -10,7 +10,7 @@ from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.queries import query_names
 from namekeeper.pipeline.answers.spark_tables import SparkTables
 from namekeeper.pipeline.answers.topics import held_rows
-from namekeeper.pipeline.entry.views import ENTRY_VIEWS
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS, VIEWS
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 IS_THOROUGH = WORLDS >= 24
 """As many worlds as without a setting, or more."""
+READ = ("topic_route", "incident", "broker_minute")
+"""Tables whose readable views are compared."""
 NASTY = "it's; DROP TABLE --"
 
 
@@ -98,19 +100,24 @@ def row_of_view(row: Iterable[object]) -> str:
 
 @pytest.fixture
 def no_views(lawful: Lawful) -> Iterator[None]:
-    """Removes the entry views behind a test: others share the session."""
+    """Removes the views behind a test: others share the session."""
     yield
-    for name in ENTRY_VIEWS:
+    for name in VIEWS:
         lawful.spark.catalog.dropTempView(name)
 
 
 @pytest.mark.usefixtures("no_views")
-def test_entry_views_have_the_same_rows_on_both_engines(lawful: Lawful):
-    SparkTables(lawful.spark, lawful.tables).create_entry_views()
-    duck = DuckTables(lawful.tables)
-    for name in ENTRY_VIEWS:
+def test_views_have_the_same_rows_on_both_engines_and_comments_on_spark(lawful: Lawful):
+    spark, duck = SparkTables(lawful.spark, lawful.tables), DuckTables(lawful.tables)
+    spark.create_entry_views()
+    spark.create_readable_views(*([] if IS_THOROUGH else READ))
+    for name in (*ENTRY_VIEWS, *(f"readable_{table}" for table in READ)):
         found = sorted(map(row_of_view, lawful.spark.table(name).collect()))
         assert found == sorted(map(row_of_view, duck.select(f"FROM {name}", {}))) != []
+        described = [tuple(row) for row in lawful.spark.sql(f"DESCRIBE {name}").collect()]
+        assert described == [tuple(column) for column in VIEWS[name].columns]
+    with pytest.raises(WarehouseError, match="there is no table 'quarantine' with times or days"):
+        spark.create_readable_views("quarantine")
 
 
 def test_a_dataframe_to_go_on_from(lawful: Lawful):

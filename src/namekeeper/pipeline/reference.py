@@ -31,8 +31,13 @@ whose fields another page explains: [the journal](journal.md).
 - **Entry views** are queries over the tables, not files: `namekeeper sql` has them beside the tables, and
   in Spark `SparkTables(spark, tables).create_entry_views()` makes them. Their times are timestamps with
   milliseconds, their days are dates, and their `cluster_label` is never null, so that they join with `=`.
+- **Readable views** have the rows and columns of one table, with timestamps and dates: `readable_topic_route`
+  is `topic_route`. Each table below has one if a unit is `ms since 1970` or `day`. `valid_to_day` of an open
+  row is null there, where the table has the word `open`. `namekeeper sql` has them, and in Spark
+  `SparkTables(spark, tables).create_readable_views()` makes them. To read a large table, limit `day`,
+  `valid_to_day` or a time of the table itself: a condition on a readable view reads all its rows.
 - **Units.** `ms` is a duration, `ms since 1970` a point in time, `how many` a count, and a `number` names
-  something: it can't be added.
+  something: it can't be added. `day` is the text of a day, such as 2026-03-01.
 - **No doubles.** A fact that a later segment repeats is there once; `load_id` is the run that
   brought it.
 - **Order.** The records of a name server are in the order (boot, place, seq), never by `ts`: a

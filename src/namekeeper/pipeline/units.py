@@ -1,4 +1,4 @@
-"""Units of the columns of numbers, for the reference page: durations, times, counts, or identifiers.
+"""Units of columns, for the reference page and readable views: durations, times, counts, identifiers, days.
 
 A column that is made of a member of records has its unit, which the contract states.
 """
@@ -6,10 +6,13 @@ A column that is made of a member of records has its unit, which the contract st
 from namekeeper.pipeline.contract import UNITS
 from namekeeper.pipeline.table import Column
 
-__all__ = ["unit_of"]
+__all__ = ["DAY", "INSTANT", "unit_of"]
 
 _NUMERIC = {"bigint", "int", "double", "array<bigint>", "map<string,bigint>"}
-_MS, _INSTANT, _COUNT, _NUMBER = "ms", "ms since 1970", "how many", "number"
+_MS, _COUNT, _NUMBER = "ms", "how many", "number"
+INSTANT = "ms since 1970"
+DAY = "day"
+"""Of a text such as 2026-03-01, or open."""
 _OWN = {
     "up_share": "0 to 1",
     "length": "characters",
@@ -18,6 +21,7 @@ _OWN = {
 _INSTANTS = {
     "first_minute", "knows_up_to", "last_minute", "unknown_from", "unknown_to", "valid_from", "valid_to",
 }  # fmt: skip
+_DAYS = {"day", "valid_to_day"}
 _NUMBERS = {
     "load_id", "place",
 }  # fmt: skip
@@ -27,22 +31,22 @@ _COUNTS = {
     "minutes", "name_servers", "outages", "read_queues", "samples", "sessions_ended", "topics", "witnesses",
     "writable_topics", "write_queues",
 }  # fmt: skip
-_ENDINGS = {"_ms": _MS, "_ts": _INSTANT, "_at": _INSTANT, "_boot": _NUMBER, "_seq": _NUMBER}
+_ENDINGS = {"_ms": _MS, "_ts": INSTANT, "_at": INSTANT, "_boot": _NUMBER, "_seq": _NUMBER}
 _BEGINNINGS = {"under_": _COUNT}
 
 
 def unit_of(column: Column) -> str:
-    """The unit of the numbers of a column; empty for text and booleans.
+    """The unit of a column; empty for booleans and text other than days.
 
     Raises:
         LookupError: A column of numbers that this module doesn't know yet.
     """
-    if column.type not in _NUMERIC:
-        return ""
     name = column.name
+    if column.type not in _NUMERIC:
+        return DAY if column.type == "string" and name in _DAYS else ""
     if name in UNITS:
         return UNITS[name]
-    for names, unit in ((_INSTANTS, _INSTANT), (_NUMBERS, _NUMBER), (_COUNTS, _COUNT)):
+    for names, unit in ((_INSTANTS, INSTANT), (_NUMBERS, _NUMBER), (_COUNTS, _COUNT)):
         if name in names:
             return unit
     found = [unit for ending, unit in _ENDINGS.items() if name.endswith(ending)]

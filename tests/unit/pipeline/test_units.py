@@ -1,4 +1,4 @@
-"""Every column of numbers says what it counts."""
+"""Every column of numbers says what it counts, and a day that it is one."""
 
 import pytest
 
@@ -19,6 +19,8 @@ from namekeeper.pipeline.units import unit_of
         ("body_bytes bigint", "bytes"),
         ("frame_used double", "0 to 1"),
         ("topic string", ""),
+        ("valid_to_day string", "day"),
+        ("day date", ""),
         ("gone boolean", ""),
     ],
 )
@@ -26,10 +28,11 @@ def test_the_unit_of_a_column(column: str, unit: str):
     assert unit_of(Column(*column.split(), "")) == unit
 
 
-def test_every_column_of_numbers_has_one():
+def test_every_column_of_numbers_and_every_day_has_one():
     for table in (*GOLD.values(), *FACTS.values()):
         for column in table.columns:
-            assert bool(unit_of(column)) == (column.type in {"bigint", "int", "double"}) or "<" in column.type
+            has_unit = column.type in {"bigint", "int", "double"} or column.name.endswith("day")
+            assert bool(unit_of(column)) == has_unit or "<" in column.type
 
 
 def test_a_column_that_nobody_thought_of_is_refused():

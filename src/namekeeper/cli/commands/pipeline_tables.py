@@ -8,6 +8,7 @@ from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo, json_option
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable_json
+from namekeeper.pipeline.entry.readable import READABLE_VIEWS
 from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
@@ -16,7 +17,7 @@ from namekeeper.pipeline.units import unit_of
 
 __all__ = ["tables"]
 
-_TABLES = {**ENTRY_VIEWS, **GOLD, **FACTS}
+_TABLES = {**ENTRY_VIEWS, **GOLD, **FACTS, **READABLE_VIEWS}
 
 
 @click.command("tables", context_settings={"help_option_names": ["-h", "--help"]})

@@ -47,9 +47,9 @@ def sql(query: str | None, *, warehouse: str, form: str, args: Mapping[str, str]
     """Run a QUERY of your own on the tables of a warehouse: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE or SHOW.
 
     DuckDB runs it, so it takes no Java. All views and tables are there, also those without rows: SHOW TABLES
-    lists them, and docs/reference/warehouse.md says what they mean. Times of tables are ms since 1970:
-    timestamp_millis(valid_from) is one that people can read, in the time zone of the warehouse. A QUERY of -
-    is read from stdin.
+    lists them, and docs/reference/warehouse.md says what they mean. Times of tables are ms since 1970.
+    readable_topic_route is topic_route with timestamps in the time zone of the warehouse, and so on; SHOW
+    TABLES leaves these views out. A QUERY of - is read from stdin.
     """
     if shell == (query is not None):
         raise click.UsageError("give a query, or --shell")

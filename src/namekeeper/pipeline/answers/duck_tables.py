@@ -13,6 +13,7 @@ import duckdb
 from namekeeper.pipeline.answers.queries import NO_BOUNDS, Answer, query
 from namekeeper.pipeline.answers.warehouse import any_table
 from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
+from namekeeper.pipeline.entry.readable import READABLE_VIEWS
 from namekeeper.pipeline.entry.views import ENTRY_VIEWS, sql_of_view
 from namekeeper.pipeline.errors import QueryError, WarehouseError
 from namekeeper.pipeline.files.folder import Folder
@@ -37,6 +38,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "temp_directory": os.path.join(tempfile.gettempdir(), f"namekeeper-{os.getpid()}"),  # noqa: PTH118
 }
+_NAME = re.compile(r"\w+")
 _BATCH = 1_000
 """Rows that are fetched at a time."""
 _QUOTED_QUERY = re.compile(r"^LINE (\d+): .*\n *\^+$", re.MULTILINE)
@@ -86,7 +88,7 @@ class DuckTables:
             return Answer(rows, self._count(sql, used) if len(rows) == limit else len(rows))
 
     def select(self, sql: str, args: Mapping[str, str]) -> FoundRows:
-        """Run one query of a user, which may read all fact and gold tables, and the entry views.
+        """Run one query of a user, which may read all fact and gold tables, entry views and readable views.
 
         Args:
             sql: in the language of DuckDB. `timestamp_millis` makes a timestamp of a time, in the time zone
@@ -127,7 +129,8 @@ class DuckTables:
             )
         with self._errors_of_reading():
             self._show_all([*GOLD, *FACTS])
-            self._show_entry_views()
+            # DuckDB opens all files of a view's tables, so only those of the query are made.
+            self._show_views([*ENTRY_VIEWS, *READABLE_VIEWS.keys() & set(_NAME.findall(sql.lower()))])
         self._lock()
 
     def _lock(self) -> None:
@@ -196,10 +199,10 @@ class DuckTables:
             rows.create_view(table.name)
         self._shown.add(table.name)
 
-    def _show_entry_views(self) -> None:
-        """Give the entry views their names; all tables have theirs."""
+    def _show_views(self, names: Iterable[str]) -> None:
+        """Give views their names; all tables have theirs."""
         zone = self.report_time_zone.replace("'", "''")
-        for name in [name for name in ENTRY_VIEWS if name not in self._shown]:
+        for name in [name for name in names if name not in self._shown]:
             sql, _ = duck_query(sql_of_view(name).replace(":zone", f"'{zone}'"), {})
             self._connection.execute(f'CREATE VIEW "{name}" AS {sql}')
             self._shown.add(name)

@@ -8,11 +8,12 @@ parameter is `:zone`, the time zone of the warehouse.
 from collections.abc import Mapping
 from importlib.resources import files
 
+from namekeeper.pipeline.entry.readable import READABLE_VIEWS, sql_of_readable
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.row_columns import row_columns, with_columns
 from namekeeper.pipeline.table import Column, Table, columns
 
-__all__ = ["ENTRY_VIEWS", "sql_of_view"]
+__all__ = ["ENTRY_VIEWS", "VIEWS", "sql_of_view"]
 
 
 def _of(table: str, *names: str) -> tuple[Column, ...]:
@@ -164,10 +165,15 @@ _VIEWS = (
 )  # fmt: skip
 
 ENTRY_VIEWS: Mapping[str, Table] = {view.name: view for view in _VIEWS}
-"""Name -> a view; one that reads another stands behind it."""
+"""Name -> an entry view; one that reads another stands behind it."""
+
+VIEWS: Mapping[str, Table] = {**ENTRY_VIEWS, **READABLE_VIEWS}
+"""Name -> an entry view or a readable view."""
 
 
 def sql_of_view(name: str) -> str:
-    """The query of a view, for Spark, with the parameter `:zone`."""
+    """The query of an entry or readable view, for Spark; an entry view may have the parameter `:zone`."""
+    if name in READABLE_VIEWS:
+        return sql_of_readable(name)
     path = files("namekeeper.pipeline.entry") / "sql" / f"{name}.sql"
     return with_columns(path.read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ import json
 from click.testing import CliRunner, Result
 
 from namekeeper.cli.group import namekeeper
+from namekeeper.pipeline.entry.readable import READABLE_VIEWS
 from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
@@ -16,7 +17,7 @@ def tables(*words: str) -> Result:
 
 def test_every_view_and_table_is_listed_with_one_sentence():
     lines = tables().stdout.splitlines()
-    assert [line.partition(": ")[0] for line in lines] == [*ENTRY_VIEWS, *GOLD, *FACTS]
+    assert [line.partition(": ")[0] for line in lines] == [*ENTRY_VIEWS, *GOLD, *FACTS, *READABLE_VIEWS]
     assert "incident: The failures, their causes and their cost" in lines
 
 
@@ -27,11 +28,14 @@ def test_columns_are_shown_with_type_unit_and_meaning():
     assert len(lines) == 2 + len(GOLD["capacity_daily"].columns)
     assert "  valid_to bigint (ms since 1970): " in tables("topic_outage_daily").stdout
     assert "  began_at timestamp: When it began." in tables("incidents").stdout.splitlines()
+    readable = tables("readable_topic_outage_daily").stdout.splitlines()
+    assert "  valid_from timestamp: From when on." in readable
+    assert "  day date: Day in the warehouse's time zone, as 2026-03-01." in readable
 
 
 def test_programs_get_the_same():
     every, (one,) = json.loads(tables("--json").stdout), json.loads(tables("incident", "--json").stdout)
-    assert [each["name"] for each in every] == [*ENTRY_VIEWS, *GOLD, *FACTS]
+    assert [each["name"] for each in every] == [*ENTRY_VIEWS, *GOLD, *FACTS, *READABLE_VIEWS]
     assert one in every
     assert one["columns"][3] == {
         "name": "from_ts",

@@ -1,6 +1,7 @@
 """The entry views on DuckDB, against the tables that they read."""
 
 import hashlib
+import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from namekeeper.pipeline.entry.readable import READABLE_VIEWS
 from namekeeper.pipeline.entry.views import ENTRY_VIEWS
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.plan import Window, days_between
@@ -20,6 +22,7 @@ from namekeeper.pipeline.units import unit_of
 from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse, tables_at
 
 DUCK_TYPES = {
+    "array<bigint>": "BIGINT[]",
     "array<string>": "VARCHAR[]",
     "bigint": "BIGINT",
     "boolean": "BOOLEAN",
@@ -30,6 +33,12 @@ DUCK_TYPES = {
     "timestamp": "TIMESTAMP WITH TIME ZONE",
 }
 HOUR = 3_600_000
+DAYS = {"day", "valid_to_day"}
+TIMES = {
+    "at_ts", "began_at", "first_at", "first_minute", "first_ts", "from_ts", "hour", "knows_up_to", "last_at",
+    "last_minute", "last_seen", "last_ts", "minute", "previous_alive_ts", "to_ts", "ts", "unknown_from",
+    "unknown_to", "valid_from", "valid_to",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -198,3 +207,45 @@ def test_the_last_state_of_a_broker_is_that_of_its_last_row(warehouse: FileWareh
             expected["began_at"],
             expected["day"],
         )
+
+
+def test_readable_views_are_of_every_table_with_a_time_or_a_day():
+    without = {"incomplete", "quarantine"}
+    assert [*READABLE_VIEWS] == [f"readable_{name}" for name in (*GOLD, *FACTS) if name not in without]
+    for view in READABLE_VIEWS.values():
+        for column in view.columns:
+            is_converted = column.type in {"date", "timestamp"}
+            assert is_converted == (unit_of(column) == "" and column.name in TIMES | DAYS), (
+                view.name,
+                column,
+            )
+            assert not (is_converted and re.search(r"\bms\b|partition", column.meaning)), column
+
+
+def test_a_readable_view_has_the_rows_of_its_table_with_milliseconds_and_dates(warehouse: FileWarehouse):
+    for name, view in READABLE_VIEWS.items():
+        converted = {column.name for column in view.columns if column.type in {"date", "timestamp"}}
+        found = [
+            {key: as_in_table(key, value) if key in converted else value for key, value in row.items()}
+            for row in rows_of(warehouse, f"FROM {name}")
+        ]
+        assert sorted(map(repr, found)) == sorted(
+            map(repr, rows_of(warehouse, f"FROM {name.removeprefix('readable_')}"))
+        ), name
+
+
+def as_in_table(name: str, value: date | datetime | None) -> int | str | None:
+    """A value of a readable view as its table has it."""
+    if isinstance(value, datetime):
+        return ms(value)
+    return "open" if value is None and name == "valid_to_day" else value and value.isoformat()
+
+
+def test_the_day_of_an_open_row_is_null_and_no_word(warehouse: FileWarehouse):
+    (found,) = rows_of(
+        warehouse,
+        "SELECT count(*) AS n, bool_and(valid_to IS NULL) AS is_open, typeof(any_value(valid_to_day)) AS type"
+        " FROM READABLE_topic_route WHERE valid_to_day IS NULL",
+    )
+    assert found["n"] > 0
+    assert (found["is_open"], found["type"]) == (True, "DATE")
