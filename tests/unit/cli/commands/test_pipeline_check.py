@@ -1,6 +1,7 @@
 """`namekeeper pipeline check`; Spark's part is answered by the test."""
 
 import json
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -13,7 +14,7 @@ from py4j.protocol import Py4JNetworkError
 from namekeeper.cli.commands.pipeline_check import check
 from namekeeper.pipeline.answers import warehouse as warehouse_answers
 from namekeeper.pipeline.checks import checking as checks
-from namekeeper.pipeline.checks import files
+from namekeeper.pipeline.checks import files, journals
 from namekeeper.pipeline.checks.checking import CheckFinding
 from namekeeper.pipeline.checks.findings import EXIT_BROKEN, EXIT_CONCERNS
 from namekeeper.pipeline.checks.rules import Level
@@ -61,6 +62,21 @@ def test_altered_files_are_told_before_the_tables_are_asked(
     monkeypatch.setattr(files, "check_files", lambda _: [BROKEN])
     monkeypatch.setattr(checks, "check_warehouse", mock.Mock(side_effect=AssertionError))
     assert CliRunner().invoke(check, ["--warehouse", "w"]).exit_code == EXIT_BROKEN
+
+
+def test_journals_are_compared_where_they_are_given(
+    found: list[CheckFinding], monkeypatch: pytest.MonkeyPatch
+):
+    given: list[object] = []
+    monkeypatch.setattr(
+        journals,
+        "check_journals",
+        lambda folder, some: given.append([Path(each.uri).name for each in (folder, *some)]) or [LOST],
+    )
+    assert CliRunner().invoke(check, ["--warehouse", "w"]).exit_code == 0
+    words = ["--journal", "j", "--journal", "k", "--journal", "j"]
+    assert CliRunner().invoke(check, ["--warehouse", "w", *words]).exit_code == EXIT_CONCERNS
+    assert given == [["w", "j", "k"]]
 
 
 def test_a_spark_that_dies_is_told_in_one_line(found: list[CheckFinding], monkeypatch: pytest.MonkeyPatch):
