@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from namekeeper.errors import ConfigError
+from namekeeper.links import followed
 
 __all__ = [
     "FILE_BYTES",
@@ -108,8 +109,9 @@ def atomic_replace(
     """Give the file at `path` new content; blocks on the disk, so never call it on the event loop.
 
     After the return the new content is on disk. If the machine crashes before, either the old or the new
-    content is there. A symbolic link stays a link, the file keeps its permissions, parents are created. A
-    pipe, a device or a folder in its place is never replaced. An empty file is not worth a backup.
+    content is there. A symbolic link stays a link if it may be `followed`. The file keeps its permissions,
+    parents are created. A pipe, a device or a folder in its place is never replaced. An empty file is not
+    worth a backup.
 
     Args:
         path: The file.
@@ -122,7 +124,7 @@ def atomic_replace(
     Raises:
         OSError: It could not be done; the old content is still there.
     """
-    target = os.path.realpath(path)
+    target = followed(path)
     old = _content(target, system, FILE_BYTES)
     mode = _NEW_FILE_MODE if old is None else stat.S_IMODE(system.stat(target).st_mode)
     if backup and old is not None and old.strip(_BLANK):
@@ -311,7 +313,7 @@ def sweep_temporaries(path: str) -> list[str]:
     Raises:
         OSError: The folder can't be read, or a file not removed.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(followed(path))
     pattern = re.compile(re.escape(target.name) + _TEMPORARY, re.ASCII)
     swept = []
     for entry in list(os.scandir(target.parent)) if target.parent.exists() else ():

@@ -25,7 +25,9 @@ from namekeeper.files import (
     replace_own_file,
     sweep_temporaries,
 )
+from namekeeper.links import followed
 from tests.support.system.model_os import Crash, ModelOs
+from tests.support.system.other_user import OTHER_USER, give_away
 
 OLD, NEW = b"old " * 5, b"new content " * 5
 PATH, FOLDER = "/srv/data/kv.json", "/srv/data"
@@ -157,6 +159,45 @@ def test_a_symbolic_link_stays_one(tmp_path):
     atomic_replace(str(link), NEW)
     assert link.is_symlink()
     assert path.read_bytes() == NEW
+
+
+def test_links_in_a_chain_and_to_a_file_that_will_be_made_are_followed(tmp_path):
+    """As Kubernetes mounts a file: its name leads through a link of a folder, which is replaced as a whole."""
+    (tmp_path / "2026").mkdir()
+    (tmp_path / "..data").symlink_to("2026")
+    (tmp_path / "kv.json").symlink_to("..data/kv.json")
+    assert followed(str(tmp_path / "kv.json")) == str(tmp_path / "2026" / "kv.json")
+    atomic_replace(str(tmp_path / "kv.json"), NEW)
+    assert (tmp_path / "2026" / "kv.json").read_bytes() == NEW
+    assert (tmp_path / "kv.json").is_symlink()
+
+
+@pytest.mark.parametrize("whose", ["link.json", "second.json", "real.json"])
+def test_what_another_user_linked_or_owns_is_not_replaced(tmp_path, monkeypatch, whose):
+    path, link = tmp_path / "real.json", tmp_path / "link.json"
+    path.write_bytes(OLD)
+    (tmp_path / "second.json").symlink_to(path)
+    link.symlink_to("second.json")
+    give_away(tmp_path / whose, monkeypatch)
+    with pytest.raises(
+        OSError, match=rf"{whose} (is a link )?of uid {OTHER_USER}, not of {os.geteuid()} or root"
+    ):
+        atomic_replace(str(link), NEW)
+    assert path.read_bytes() == OLD
+
+
+def test_a_file_of_another_user_is_replaced_where_no_link_leads_to_it(tmp_path, monkeypatch):
+    path = tmp_path / "kv.json"
+    path.write_bytes(OLD)
+    give_away(path, monkeypatch)
+    atomic_replace(str(path), NEW)
+    assert path.read_bytes() == NEW
+
+
+def test_links_that_lead_in_a_circle_are_an_error(tmp_path):
+    (tmp_path / "kv.json").symlink_to("kv.json")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        followed(str(tmp_path / "kv.json"))
 
 
 def test_what_a_crash_left_behind_is_no_obstacle(tmp_path):

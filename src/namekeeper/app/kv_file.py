@@ -28,6 +28,7 @@ from namekeeper.files import (
     sweep_temporaries,
 )
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.links import followed
 from namekeeper.processor.kv import own_kv_config
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire import fastjson
@@ -58,7 +59,7 @@ class KvFile:
 
     def __init__(self, path: str) -> None:
         try:
-            refuse_to_replace(path)
+            refuse_to_replace(followed(path))
         except OSError as error:
             why = os.strerror(errno.EISDIR) if Path(path).is_dir() else error.strerror
             raise ConfigError(f"can't read the KV file {path}: {why}") from None
@@ -77,7 +78,7 @@ class KvFile:
         try:
             found = read_with_backup(self._path, lambda data: (_parse(data), remarks_on_json(data)))
             if found.is_backup and self._fd is not None:
-                set_aside(os.path.realpath(self._path))
+                set_aside(followed(self._path))
         except OSError as error:
             path = error.filename or self._path
             raise ConfigError(f"can't read the KV file {path}: {problem_with(path, error)}") from None
@@ -155,7 +156,7 @@ def _parse(data: bytes) -> KvConfigStore:
 
 
 def _lock_of(path: str) -> str:
-    return f"{os.path.realpath(path)}.lock"
+    return f"{followed(path)}.lock"
 
 
 def _locked(path: str) -> int:

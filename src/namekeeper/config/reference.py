@@ -47,6 +47,13 @@ A path that begins with `~/` needs a home: that of `HOME`, or else of the passwd
 starts if `kvConfigPath` and `logRoot` are given. A path below a link to something that is not there is
 refused: its folder would be made on another disk.
 
+`kvConfigPath` and `configStorePath` may be symbolic links, also to a file that is not there yet. The server
+replaces the file to which they lead, and the links stay. A user who may write to the folder of such a path
+could put a link there, and so choose which file the server replaces. So each link, and the file to which it
+leads, must belong to the user of the server or to root. Otherwise the server does not start, or refuses the
+change, with a line that names the link. Links that Kubernetes makes for its volumes belong to root. The
+server can read a file in a volume of a ConfigMap, but not change it.
+
 Unknown names are kept, shown by request 319 and written back. A name that looks misspelt gives a warning with
 the properties that may have been meant, and so does a variable that begins with `NAMEKEEPER_` and is none of
 ours.

@@ -12,6 +12,7 @@ from namekeeper.common.on_console import is_on_console
 from namekeeper.errors import ConfigError
 from namekeeper.kvconfig.store import KvConfigStore
 from tests.process.running import NameServerProcess
+from tests.support.system.other_user import give_away
 
 NO_PROCESS = 4_194_304
 """One above the highest number that Linux gives."""
@@ -203,6 +204,18 @@ def test_what_is_no_file_is_refused_and_nothing_is_put_beside_it(tmp_path, put):
     ):
         KvFile(str(tmp_path / "kv.json"))
     assert [path.name for path in tmp_path.iterdir()] == ["kv.json"]
+
+
+def test_a_link_that_another_user_put_there_is_refused_at_the_start(tmp_path, monkeypatch):
+    (tmp_path / "precious").write_text("{}")
+    (tmp_path / "kv.json").symlink_to("precious")
+    give_away(tmp_path / "kv.json", monkeypatch)
+    with pytest.raises(
+        ConfigError,
+        match=r"^can't read the KV file .*: .*/kv\.json is a link of uid 12345, not of \d+ or root:",
+    ):
+        KvFile(str(tmp_path / "kv.json"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kv.json", "precious"]
 
 
 def test_a_namespace_without_entries_is_there_after_a_restart(tmp_path):
