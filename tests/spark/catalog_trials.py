@@ -9,9 +9,11 @@ trial goes to FOLDER/seen.json; the test that started it judges.
 import json
 import random
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from unittest import mock
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from namekeeper.pipeline.entry.ddl import ddl_of_views
+from namekeeper.pipeline.entry.views import VIEWS
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.tables import GOLD
@@ -35,6 +39,7 @@ from tests.support.history.histories import histories
 from tests.support.history.pieces import pieces
 from tests.support.journal.segments import write_segment
 from tests.support.pipeline.law import records_of
+from tests.support.system.processes import eventually
 
 __all__ = ["TRIALS", "in_folder", "timed"]
 
@@ -217,6 +222,41 @@ def upkeep(bench: Bench) -> None:
     assert bench.held(bench.store.reader(), PLAIN) == bench.there(PLAIN) == [("a", n) for n in range(4)]
 
 
+def wait_for_two_more(seen: Sequence[object], reading: Future[None]) -> None:
+    """Wait until a reader has begun and ended."""
+    before = len(seen)
+    eventually(lambda: reading.done() or len(seen) > before + 1, within=300, what="a reader that has read")
+
+
+def readers_while_runs_commit(bench: Bench) -> None:
+    """A reader that opens the warehouse at any moment finds one run in every table, also in the middle of the next."""
+    seen: list[tuple[Rows, Rows]] = []
+    is_over = threading.Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            reader = bench.store.reader()
+            seen.append((bench.held(reader), bench.held(reader, PLAIN)))
+
+    runs = [("d", number) for number in range(3)]
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read)
+        try:
+            for row in runs:
+                change = bench.store.begin()
+                change.replace(BY_DAY, bench.frame(row), by="day", values=["d"])
+                wait_for_two_more(seen, reading)
+                change.append(PLAIN, bench.frame(row))
+                change.commit(b"{}")
+        finally:
+            is_over.set()
+        reading.result()
+    for newest, every in seen:
+        assert every == runs[: len(every)], every
+        assert newest == every[-1:], (newest, every)
+    assert {len(every) for _, every in seen} >= {0, 1, 2}, "read in the middle of each run"
+
+
 def several_writers(bench: Bench) -> None:
     """Of two runs at once, whoever finds that the other has written gives up; strangers are noticed."""
     one, two = bench.store.begin(), bench.store.begin()
@@ -263,6 +303,12 @@ def facts_of_a_run(bench: Bench) -> None:
     assert sum(count > 0 for count in wanted.values()) > 10, wanted
     missing = [table for table in (*FACTS.values(), *GOLD.values()) if not exists(bench, table)]
     assert missing == [], "also those without rows: other engines look for them by their names"
+    # As `pipeline tables --ddl` prints them: temporary views, and some in a catalog that keeps views.
+    for names, place in ((VIEWS, None), (("dim_day", "readable_events"), "spark_catalog.default")):
+        for statement in ddl_of_views(names, bench.namespace, "UTC", place):
+            bench.spark.sql(statement)
+    for view in ("readable_events", "spark_catalog.default.readable_events"):
+        assert bench.spark.table(view).where("ts > TIMESTAMP '2000-01-01'").count() == wanted["events"]
 
 
 TRIALS = (
@@ -270,6 +316,7 @@ TRIALS = (
     columns_of_a_later_version,
     dead_runs,
     upkeep,
+    readers_while_runs_commit,
     several_writers,
     what_is_of_others,
     facts_of_a_run,

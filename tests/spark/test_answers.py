@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,10 @@ from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.queries import query_names
 from namekeeper.pipeline.answers.spark_tables import SparkTables
 from namekeeper.pipeline.answers.topics import held_rows
-from namekeeper.pipeline.entry.views import ENTRY_VIEWS, VIEWS
+from namekeeper.pipeline.entry.ddl import ddl_of_views
+from namekeeper.pipeline.entry.views import ENTRY_VIEWS, VIEWS, sql_of_view
 from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.gold.sql_file import names_read
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
 from tests.spark.lawful import WORLDS, Lawful
@@ -118,6 +121,36 @@ def test_views_have_the_same_rows_on_both_engines_and_comments_on_spark(lawful: 
         assert described == [tuple(column) for column in VIEWS[name].columns]
     with pytest.raises(WarehouseError, match="there is no table 'quarantine' with times or days"):
         spark.create_readable_views("quarantine")
+
+
+@pytest.mark.usefixtures("no_views")
+def test_printed_statements_make_the_same_views_in_a_catalog_whatever_the_zone_of_a_session(
+    lawful: Lawful, tmp_path: Path
+):
+    """The trials of a catalog make all views."""
+    spark, names = lawful.spark, ("incidents", "dim_day", "day_status", "readable_topic_route")
+    SparkTables(spark, lawful.tables).create_entry_views()
+    SparkTables(spark, lawful.tables).create_readable_views("topic_route")
+    expected = {name: sorted(map(row_of_view, spark.table(name).collect())) for name in names}
+    read = {table for name in names for table in names_read(sql_of_view(name))} & GOLD.keys()
+    spark.sql(f"CREATE DATABASE statements LOCATION '{tmp_path}'")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        for table in read:
+            warehouse.table(spark, lawful.tables, table).write.saveAsTable(f"statements.{table}")
+        for namespace in ("statements", None):
+            for statement in ddl_of_views(
+                names, "spark_catalog.statements", lawful.tables.report_time_zone, namespace
+            ):
+                spark.sql(statement)
+            for name in names:
+                view = f"statements.{name}" if namespace else name
+                assert sorted(map(row_of_view, spark.table(view).collect())) == expected[name] != []
+                described = [tuple(row) for row in spark.sql(f"DESCRIBE {view}").collect()]
+                assert described == [tuple(column) for column in VIEWS[name].columns]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.sql("DROP DATABASE statements CASCADE")
 
 
 def test_a_dataframe_to_go_on_from(lawful: Lawful):

@@ -130,6 +130,6 @@ def test_tables_of_a_catalog_behave(tmp_path: Path) -> None:
     remote = os.environ.get("REMOTE")
     seen = dict(seen_by("catalog_trials", tmp_path, *([remote] if remote else [])))
     assert seen.pop("spark") == PYSPARK
-    assert len(seen) == 7
+    assert len(seen) == 8
     failed = {name: output for name, output in seen.items() if output}
     assert not failed, "\n".join(failed.values())

@@ -34,8 +34,10 @@ whose fields another page explains: [the journal](journal.md).
 - **Readable views** have the rows and columns of one table, with timestamps and dates: `readable_topic_route`
   is `topic_route`. Each table below has one if a unit is `ms since 1970` or `day`. `valid_to_day` of an open
   row is null there, where the table has the word `open`. `namekeeper sql` has them, and in Spark
-  `SparkTables(spark, tables).create_readable_views()` makes them. To read a large table, limit `day`,
-  `valid_to_day` or a time of the table itself: a condition on a readable view reads all its rows.
+  `SparkTables(spark, tables).create_readable_views()` makes them. For tables in a catalog
+  `namekeeper pipeline tables --ddl` prints the statements that make both kinds of views. To read a large
+  table, limit `day`, `valid_to_day` or a time of the table itself: a condition on a readable view reads all
+  its rows.
 - **Units.** `ms` is a duration, `ms since 1970` a point in time, `how many` a count, and a `number` names
   something: it can't be added. `day` is the text of a day, such as 2026-03-01.
 - **No doubles.** A fact that a later segment repeats is there once; `load_id` is the run that

@@ -12,7 +12,7 @@ _NUMERIC = {"bigint", "int", "double", "array<bigint>", "map<string,bigint>"}
 _MS, _COUNT, _NUMBER = "ms", "how many", "number"
 INSTANT = "ms since 1970"
 DAY = "day"
-"""Of a text such as 2026-03-01, or open."""
+"""Unit of a text such as 2026-03-01, or open."""
 _OWN = {
     "up_share": "0 to 1",
     "length": "characters",

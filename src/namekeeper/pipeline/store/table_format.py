@@ -15,6 +15,7 @@ __all__ = [
     "TableName",
     "VersionChange",
     "column_sql",
+    "comment_sql",
     "literal",
     "properties_of",
     "quoted",
@@ -162,7 +163,12 @@ def tables_in(spark: "SparkSession", namespace: str) -> set[str]:
 
 def column_sql(column: Column) -> str:
     """A column of a table that is created or altered."""
-    return f"`{column.name}` {column.type} COMMENT {literal(column.meaning)}"
+    return f"`{column.name}` {column.type} {comment_sql(column)}"
+
+
+def comment_sql(column: Column) -> str:
+    """The comment of a column of a table or view."""
+    return f"COMMENT {literal(column.meaning)}"
 
 
 def with_all_columns(rows: "DataFrame", table: Table) -> "DataFrame":
