@@ -27,7 +27,8 @@ __all__: list[str] = []
 THREAD_GRACE_SECONDS = 30.0
 """A thread that was told to stop may need a moment; this is waited for, not slept."""
 
-PROCESSES = Path(__file__).parent / "process"
+PROCESSES = "tests/process/"
+"""What the identifiers of tests of processes begin with: to compare paths takes a second of each run."""
 
 # The time limit of a test is pytest's. The same examples each time, so that a failure says something about a change;
 # `--hypothesis-profile drawn`, as at night, tries new ones. By 40 of them every mutant is caught.
@@ -73,14 +74,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     files = defaultdict[Path, list[pytest.Item]](list)
+    others: list[pytest.Item] = []
     for item in items:
-        if PROCESSES in item.path.parents:
-            files[item.path].append(item)
+        (files[item.path] if item.nodeid.startswith(PROCESSES) else others).append(item)
     first: list[list[pytest.Item]] = [[] for _ in range(max(1, workers // 2))]
     ordered = sorted(files.values(), key=lambda some: some[0].get_closest_marker("waits") is None)
     for number, some in enumerate(ordered):
         first[number % len(first)] += some
-    rest = iter([item for item in items if item.path not in files])
+    rest = iter(others)
     left, found = len(items), list[pytest.Item]()
     for number in range(workers):
         part = left // (workers - number)
