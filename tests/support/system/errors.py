@@ -1,8 +1,19 @@
-"""Calls that must not fail, for tests in which that is the whole point."""
+"""Calls that must not fail, for tests in which that is the whole point; failures that name their case."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-__all__ = ["assert_no_error"]
+__all__ = ["assert_no_error", "case"]
+
+
+@contextmanager
+def case(*names: object) -> Iterator[None]:
+    """Name one of the many cases of a test in its failure: a test for each would cost more than what it checks."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"case: {', '.join(map(str, names))}")
+        raise
 
 
 def assert_no_error(

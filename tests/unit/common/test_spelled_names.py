@@ -21,6 +21,7 @@ from namekeeper.client.subscription import SubscriptionData
 from namekeeper.common.spelled_names import SpelledNames
 from namekeeper.errors import ConfigError
 from namekeeper.model.topic import TopicConfig
+from tests.support.system.errors import case
 
 BROKER = BrokerSettings(broker_name="b", broker_addr="a:1", cluster_name="c", namesrv_addr="n:1")
 
@@ -73,17 +74,16 @@ def test_a_wrong_argument_is_refused_with_the_right_one(make, message):
     assert str(refused.value) == message
 
 
-@pytest.mark.parametrize(
-    ("cls", "name", "member"), METHODS, ids=lambda value: getattr(value, "__name__", str(value))
-)
-def test_every_method_is_found_by_its_name_in_java(cls, name, member):
-    value = cls.__new__(cls)
-    for wrong in {java(name), f"get{java(name)[:1].upper()}{java(name)[1:]}"} - {name}:
-        with pytest.raises(AttributeError) as refused:
-            getattr(value, wrong)
-        assert f"did you mean {name}" in str(refused.value)
-    assert inspect.signature(member) == inspect.signature(inspect.unwrap(member))
-    assert inspect.iscoroutinefunction(member) is inspect.iscoroutinefunction(inspect.unwrap(member))
+def test_every_method_is_found_by_its_name_in_java():
+    for cls, name, member in METHODS:
+        with case(cls, name):
+            value = cls.__new__(cls)
+            for wrong in {java(name), f"get{java(name)[:1].upper()}{java(name)[1:]}"} - {name}:
+                with pytest.raises(AttributeError) as refused:
+                    getattr(value, wrong)
+                assert f"did you mean {name}" in str(refused.value)
+            assert inspect.signature(member) == inspect.signature(inspect.unwrap(member))
+            assert inspect.iscoroutinefunction(member) is inspect.iscoroutinefunction(inspect.unwrap(member))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ import re
 from itertools import product
 from pathlib import Path
 
-import pytest
-
 from namekeeper.client.queues.route_queues import topic_publish_info
 from namekeeper.common.writable import is_writable
 from namekeeper.model.broker import BrokerData
@@ -17,21 +15,23 @@ from namekeeper.pipeline.gold import sql_file
 CASES = list(product(range(16), (0, 1, 8), (True, False)))
 
 
-@pytest.mark.parametrize(("perm", "queues", "has_master"), CASES)
-def test_it_takes_permission_queues_and_a_master(perm, queues, has_master):
-    wanted = bool(perm & Perm.WRITE) and queues > 0 and has_master
-    assert is_writable(perm, queues, has_master=has_master) is wanted
+def test_it_takes_permission_queues_and_a_master():
+    for perm, queues, has_master in CASES:
+        wanted = bool(perm & Perm.WRITE) and queues > 0 and has_master
+        found = is_writable(perm, queues, has_master=has_master)
+        assert found is wanted, (perm, queues, has_master)
 
 
-@pytest.mark.parametrize(("perm", "queues", "has_master"), CASES)
-def test_a_client_has_a_queue_to_send_to_then_and_only_then(perm, queues, has_master):
-    route = TopicRouteData(
-        broker_datas=[BrokerData("c", "b0", {0 if has_master else 1: "a0:1"})],
-        queue_datas=[
-            QueueData("b0", perm=perm, read_queue_nums=4, topic_sys_flag=0, write_queue_nums=queues)
-        ],
-    )
-    assert topic_publish_info("T", route).ok is is_writable(perm, queues, has_master=has_master)
+def test_a_client_has_a_queue_to_send_to_then_and_only_then():
+    for perm, queues, has_master in CASES:
+        route = TopicRouteData(
+            broker_datas=[BrokerData("c", "b0", {0 if has_master else 1: "a0:1"})],
+            queue_datas=[
+                QueueData("b0", perm=perm, read_queue_nums=4, topic_sys_flag=0, write_queue_nums=queues)
+            ],
+        )
+        wanted = is_writable(perm, queues, has_master=has_master)
+        assert topic_publish_info("T", route).ok is wanted, (perm, queues, has_master)
 
 
 def test_the_tables_have_the_same_rule():

@@ -4,8 +4,9 @@ import contextlib
 import gzip
 import os
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from namekeeper.journal.reading.reader import FoundJournal, find_segments, has_k
 from namekeeper.journal.reading.recent import recent_part
 from namekeeper.journal.reading.verify import verify
 from namekeeper.processor.recent_changes import Revision
+from tests.support.system.errors import case
 from tests.unit.answers.story import Story
 
 MIB = 1 << 20
@@ -75,21 +77,24 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_ends_within_its_memory(tmp_path, monkeypatch, reader):
     monkeypatch.setattr(blocks, "TEXT_RATIO_FROM_BYTES", ROOM)
     monkeypatch.setattr(blocks, "TEXT_RATIO_LIMIT", 1)
     monkeypatch.setattr(segment, "SEGMENT_BYTES_LIMIT", ROOM)
     story = Story()
     story.registers()
-    story.folder(tmp_path / "journal")
-    return tmp_path / "journal"
+    for (name, hostile), form in product(HOSTILE.items(), ("sealed", "open")):
+        folder = tmp_path / name / form
+        story.folder(folder)
+        with case(name, form):
+            check_reader(READERS[reader], hostile, form, folder)
 
 
-@pytest.mark.parametrize("form", ["sealed", "open"])
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize("reader", READERS)
-def test_every_reader_ends_within_its_memory(folder, reader, hostile, form):
+def check_reader(
+    reader: Callable[[Path], object], hostile: Callable[[Path], object], form: str, folder: Path
+) -> None:
+    """Replace the first segment by a hostile one of a form, and look at the memory that a reader takes."""
     (name, *_) = find_segments(str(folder))
     path = folder / str(name)
     path.unlink()
@@ -97,10 +102,10 @@ def test_every_reader_ends_within_its_memory(folder, reader, hostile, form):
         namesrv=name.namesrv, uuid8=name.uuid8, boot=name.boot, first_seq=1, last_seq=9, form=".gz"
     )
     opened = SegmentName(namesrv=name.namesrv, uuid8=name.uuid8, boot=name.boot, first_seq=1)
-    HOSTILE[hostile](folder / str(sealed if form == "sealed" else opened))
+    hostile(folder / str(sealed if form == "sealed" else opened))
     tracemalloc.start()
     with contextlib.suppress(JournalError, OSError):
-        READERS[reader](folder)
+        reader(folder)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 16 * ROOM

@@ -21,35 +21,37 @@ NAMES = [name for names in sql_names().values() for name in names]
 QUERIES = [name for folder, names in sql_names().items() for name in names if folder != FRAGMENT]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_says_what_it_is_for_and_names_its_parameters(name: str):
-    text = raw_text(name)
-    assert text.startswith("-- ")
-    assert text.endswith("\n")
-    assert max(map(len, text.splitlines())) <= 120
-    parameters = set(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", text)))
-    assert parameters <= {
-        "forever", "zone", "shortest_ms", "block_records", "look_from", "look_to", "cut_from", "cut_to",
-        "sample_from", "memory_ms", "witness_after_ms", "least_samples", "lag_limit_ms", "frame_limit_bytes",
-        "from_ts", "to_ts", "unit_ms", "load_id", "together_ms", "mass_brokers",
-        "late_ms", "shared_ms", "shortest_drift_ms", "together_end_ms",
-    }  # fmt: skip
+PARAMETERS = {
+    "forever", "zone", "shortest_ms", "block_records", "look_from", "look_to", "cut_from", "cut_to",
+    "sample_from", "memory_ms", "witness_after_ms", "least_samples", "lag_limit_ms", "frame_limit_bytes",
+    "from_ts", "to_ts", "unit_ms", "load_id", "together_ms", "mass_brokers",
+    "late_ms", "shared_ms", "shortest_drift_ms", "together_end_ms",
+}  # fmt: skip
+
+
+def test_each_says_what_it_is_for_and_names_its_parameters():
+    for name in NAMES:
+        text = raw_text(name)
+        assert text.startswith("-- "), name
+        assert text.endswith("\n"), name
+        assert max(map(len, text.splitlines())) <= 120, name
+        assert {*re.findall(r":([a-z_]+)", re.sub(r"--.*", "", text))} <= PARAMETERS, name
 
 
 def test_no_name_is_that_of_two_files():
     assert len(set(NAMES)) == len(NAMES)
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_no_with_is_inside_another(name: str):
-    text = re.sub(r"--.*", "", sql_text(name)).strip()
-    assert not re.search(r"\bWITH\b", text.removeprefix("WITH"), re.IGNORECASE)
+def test_no_with_is_inside_another():
+    for name in QUERIES:
+        text = re.sub(r"--.*", "", sql_text(name)).strip()
+        assert not re.search(r"\bWITH\b", text.removeprefix("WITH"), re.IGNORECASE), name
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_no_value_of_a_fragment_is_left_open(name: str):
-    assert "$" not in sql_text(name)
-    assert "-- include" not in sql_text(name)
+def test_no_value_of_a_fragment_is_left_open():
+    for name in QUERIES:
+        assert "$" not in sql_text(name), name
+        assert "-- include" not in sql_text(name), name
 
 
 def test_every_file_is_used(monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,6 @@
 """The axis of time."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -43,15 +43,13 @@ def test_the_day_is_said_where_it_changes():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "duration", [1, 10, 777, 40_000, 9 * 60_000, HOUR, 7 * HOUR, DAY, 9 * DAY, 400 * DAY]
-)
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
-@pytest.mark.parametrize("month", [0, 28 * DAY + HOUR // 7, 200 * DAY])
-def test_there_are_few_ticks_in_their_order(duration: int, zone: str, month: int):
-    at = [tick.at for tick in scale(month, month + duration, zone).ticks()]
-    assert len(at) <= 10
-    assert all(0 <= one < other <= 100 for one, other in pairwise(at))
+def test_there_are_few_ticks_in_their_order(zone: str):
+    durations = (1, 10, 777, 40_000, 9 * 60_000, HOUR, 7 * HOUR, DAY, 9 * DAY, 400 * DAY)
+    for duration, month in product(durations, (0, 28 * DAY + HOUR // 7, 200 * DAY)):
+        at = [tick.at for tick in scale(month, month + duration, zone).ticks()]
+        assert len(at) <= 10, (duration, month)
+        assert all(0 <= one < other <= 100 for one, other in pairwise(at)), (duration, month)
 
 
 def test_where_clocks_are_changed_ticks_stay_at_round_times():
