@@ -76,6 +76,8 @@ _TABLE_PHASES = {"session", "history", "change_log"}
 SLOWEST = "topic_route"
 """The table that takes as long as all other histories: it is made beside them and beside days without
 topics."""
+COMPARING = {"registration_sample", "name_server_clock_daily", "propagation_lag"}
+"""A view and tables of days without rows if there is one name server: its clock is compared with no other."""
 _HISTORY_OF = {history.table.name: history for history in HISTORIES}
 
 
@@ -290,8 +292,13 @@ def _sum_up_days(
     of_topics = graph.from_table(SLOWEST)
     is_labelled = any(labels.values()) or engine.is_there(NAME_SERVER_LABEL_DAILY)
 
+    left_out = set() if is_labelled else {NAME_SERVER_LABEL_DAILY.name}
+    if len(labels) == 1:
+        left_out |= COMPARING
+    without = {view.name for view in graph if view.name in left_out or view.writes in left_out}
+
     def is_wanted(view: View) -> bool:
-        return view.writes != NAME_SERVER_LABEL_DAILY.name or is_labelled
+        return view.name not in without
 
     def make(phase: str, *, topics: bool) -> None:
         chains = graph.chains(

@@ -231,6 +231,7 @@ def test_what_no_journal_tells_of_is_not_computed(monkeypatch: pytest.MonkeyPatc
         "view_drift_topic",
         "view_drift_broker",
     }
+    assert not {"registration_sample", "new_name_server_clock_daily", "new_propagation_lag"} & {*defined}
     assert {row["namesrv"] for row in duck.gold("name_server_session")} == {namesrv}
 
 
