@@ -118,6 +118,7 @@ FRAGMENTS = {
     "pipeline/gold/concurrency.py": "threads, without Spark",
     "pipeline/gold/gold_graph.py": "which queries there are and their order, without an engine",
     "pipeline/ingest/checksum.py": "a text of SQL, without Spark",
+    "pipeline/ingest/few_records.py": "the way of few records; batch.py has the way of many, and chooses",
     "pipeline/ingest/rebuilding.py": "makes a lost ledger again, which a usual run must not do",
     "pipeline/ingest/sorting.py": "decides without Spark what is clean; the batch runs on Spark",
     "pipeline/little.py": "decides by sizes, without Spark, what the settings of a run are",

@@ -3,10 +3,11 @@
 import gzip
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,7 +15,7 @@ from namekeeper.journal.contract.checksum import Checksum, check_line, with_chec
 from namekeeper.pipeline.checks.files import check_files
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.ingest import batch
+from namekeeper.pipeline.ingest import batch, few_records
 from namekeeper.pipeline.ingest.checksum import damage_of
 from namekeeper.pipeline.ingest.records import REASON, columns_of_segments, is_unreadable, records_of
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
@@ -113,6 +114,46 @@ def files_of(warehouse: Path, table: str) -> set[str]:
     manifest = newest_manifest(open_folder(str(warehouse)))
     assert manifest is not None
     return {part.path for part in manifest.tables[table]}
+
+
+def test_few_records_make_in_this_process_what_spark_makes_of_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, other = boots(3)
+    write_segment(tmp_path / "j", one)
+    write_segment(tmp_path / "j", two)
+    # Rejected lines do not keep the others out of this process.
+    (tmp_path / "j" / segment_name(other)).write_bytes(gzip.compress(b"{}\n" * 3))
+    loads, tables = [], []
+    for most, name in ((few_records.MOST_LINES, "here"), (-1, "spark")):
+        monkeypatch.setattr(few_records, "MOST_LINES", most)
+        loads.append(run(spark, tmp_path / name, tmp_path / "j").loads)
+        tables.append(tables_of(tmp_path / name))
+    assert loads[0] == loads[1]
+    assert loads[0][0].rejected == 3
+    assert tables[0] == tables[1]
+    assert set(tables[0]) == {*TABLES, QUARANTINE.name}
+    for name, one_process in (("here", True), ("spark", False)):
+        files = {Path(path).name for table in TABLES for path in files_of(tmp_path / name, table)}
+        assert (files == {"part-0.zstd.parquet"}) == one_process
+
+
+def tables_of(warehouse: Path) -> Mapping[str, list[tuple[object, ...]]]:
+    """Data files of each table: schema, rows, compression, and what a manifest says but path, size and sum.
+
+    They are sorted, because a folder lists the files of two tasks in any order.
+    """
+    manifest = newest_manifest(open_folder(str(warehouse)))
+    assert manifest is not None
+    found: dict[str, list[tuple[object, ...]]] = {}
+    for name, parts in manifest.tables.items():
+        for part in parts:
+            file = pq.ParquetFile(warehouse / part.path)
+            rows = sorted(json.dumps(row, default=str) for row in file.read().to_pylist())
+            schema = file.schema_arrow.remove_metadata()
+            compression = file.metadata.row_group(0).column(0).compression
+            found.setdefault(name, []).append((schema, rows, compression, part.value, part.crc is None))
+    return {name: sorted(files, key=str) for name, files in found.items()}
 
 
 def test_a_change_that_was_cut_waits_for_the_rest(spark: SparkSession, tmp_path: Path) -> None:

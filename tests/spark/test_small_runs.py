@@ -16,7 +16,7 @@ from namekeeper.pipeline.store import few_rows
 from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 from namekeeper.pipeline.table import Table, columns, names_in
-from tests.spark.running import run
+from tests.spark.running import leave_gold_out, run
 from tests.support.history.histories import Record
 from tests.support.journal.segments import write_segment
 from tests.support.pipeline.quiet import World
@@ -73,6 +73,16 @@ def test_a_stretch_without_changes_takes_few_executions(spark: SparkSession, tmp
     assert found.running <= 60, found
     assert found.executions <= 140, found
     assert found.jobs <= 130, found
+
+
+def test_the_facts_of_a_small_run_take_one_execution(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_gold_out(monkeypatch)
+    ship(tmp_path / "j", World().first)
+    before = last_execution(spark)
+    assert len(run(spark, tmp_path / "w", tmp_path / "j").loads) == 1
+    assert counts(spark, before) == Counts(executions=1, running=1, jobs=1)
 
 
 def numbers(spark: SparkSession, count: int) -> DataFrame:

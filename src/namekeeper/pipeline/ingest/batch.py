@@ -3,10 +3,12 @@
 Lines are parsed once, into a staging folder by kind; every later step reads that folder. Most segments are
 clean: complete, without cut changes, without overlap. Their rows are written directly; the others need
 `repair`. If a large batch has no damaged segment, the staged files themselves become part of the tables whose
-rows are the records. The first reading of a large batch of compressed segments assumes that every file is
-whole and every line can be parsed. If one is not, a second, slower reading compares each line of all files
-with its checksum. Before either, the driver looks whether a segment was made to stop a run; nothing of such a
-one is read.
+rows are the records. Few records of clean segments need no staging: they come into this process, which writes
+the files of all tables.
+
+The first reading of a large batch of compressed segments assumes that every file is whole and every line can
+be parsed. If one is not, a second, slower reading compares each line of all files with its checksum. Before
+either, the driver looks whether a segment was made to stop a run; nothing of such a one is read.
 """
 
 import uuid
@@ -19,28 +21,23 @@ from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS, as_rows, facts_of
+from namekeeper.pipeline.ingest.few_records import FewRecords, are_few
 from namekeeper.pipeline.ingest.ledger import BootKey, Ledger
 from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows, refused
 from namekeeper.pipeline.ingest.records import (
     FILE,
-    REASON,
+    PARTITION,
+    REJECTED,
     columns_of_segments,
     is_unreadable,
-    record_columns,
-    records_of,
+    parted_records,
 )
-from namekeeper.pipeline.ingest.repair import (
-    UNFINISHED,
-    Repaired,
-    partition_of_kind,
-    repair_segments,
-    unfinished_rows,
-)
+from namekeeper.pipeline.ingest.repair import UNFINISHED, Repaired, repair_segments, unfinished_rows
 from namekeeper.pipeline.ingest.segment_counts import SegmentCount, counts_of
-from namekeeper.pipeline.ingest.segment_lines import refusal_of
+from namekeeper.pipeline.ingest.segment_lines import TextSize, size_of
 from namekeeper.pipeline.ingest.segments import Segment, bytes_of
 from namekeeper.pipeline.ingest.sorting import Sorted, sort_segments
-from namekeeper.pipeline.ingest.staging import PARTITION, Staging
+from namekeeper.pipeline.ingest.staging import Staging
 from namekeeper.pipeline.schema import EVENTS, FACTS, INCOMPLETE, KINDS_OF, QUARANTINE
 from namekeeper.pipeline.store.table_store import LoadedRange, SharedFiles, Transaction
 from namekeeper.pipeline.store.warehouse_folder import SCRATCH
@@ -50,7 +47,6 @@ __all__ = ["IngestBatch", "Ingested", "Progress", "ingest"]
 Progress = Callable[[str, int, int], None]
 """Called with the name of the present step, the number of finished parts, and the number of all parts."""
 
-_REJECTED = "rejected"
 LARGE_BYTES = 8 << 20
 """A smaller batch makes one file for each table, not one for each kind and task."""
 
@@ -75,6 +71,15 @@ class Ingested(NamedTuple):
     """Lines that were rejected."""
     losses: Sequence[Loss]
     """Segments in which records are missing."""
+
+
+class _Taken(NamedTuple):
+    """The read segments of a batch, whose records are in the transaction."""
+
+    counts: Mapping[str, SegmentCount]
+    """Counts by the name of the segment."""
+    found: Sorted
+    repaired: Repaired
 
 
 class IngestBatch(NamedTuple):
@@ -111,18 +116,16 @@ def ingest(batch: IngestBatch, segments: Sequence[Segment], ledger: Ledger) -> I
         ledger: The records that are in the warehouse already.
     """
     batch.progress("reading segments", 0, 1)
-    refusals = _refusals(batch, segments)
+    sizes = _sizes(batch, segments)
+    refusals = {
+        segment: refused(segment, size.refusal) for segment, size in sizes.items() if size.refusal is not None
+    }
     readable = [segment for segment in segments if segment not in refusals]
-    shared = batch.shared_files_for(readable)
-    with batch.staging(shared) as staged, batch.staging() as repaired:
-        counts = _stage(batch, readable, staged, may_stay=shared is not None) if readable else {}
-        batch.progress("reading segments", 1, 1)
-        found = sort_segments(segments, counts, ledger)
-        result = _repair(batch, found, staged, repaired)
-        taken = _share(shared, found, counts, staged) if shared else ()
-        _write_facts(batch, found, staged, repaired, taken)
-        losses = _losses(batch, found, counts, refusals)
-        _write_quarantine(batch, segments, counts, losses)
+    are_here = readable and are_few([sizes[segment] for segment in readable])
+    taken = _take_here(batch, segments, readable, ledger) if are_here else None
+    counts, found, result = taken or _take_staged(batch, segments, readable, ledger)
+    losses = _losses(batch, found, counts, refusals)
+    _write_quarantine(batch, segments, counts, losses)
     loaded = [*_loaded_ranges(found, counts), *result.loaded]
     return Ingested(
         _ledger(ledger, found, result, loaded, losses),
@@ -133,16 +136,47 @@ def ingest(batch: IngestBatch, segments: Sequence[Segment], ledger: Ledger) -> I
     )
 
 
-def _refusals(batch: IngestBatch, segments: Sequence[Segment]) -> Mapping[Segment, Loss]:
-    """The segments that no parser may read, each with the reason; they were made to stop a run."""
+def _sizes(batch: IngestBatch, segments: Sequence[Segment]) -> Mapping[Segment, TextSize]:
+    """The size of each segment. No parser may read some of them; they were made to stop a run."""
     folders = (batch.journals[segment.journal] for segment in segments)
     with ThreadPoolExecutor(_LOOKING_THREADS) as threads:
-        reasons = list(threads.map(refusal_of, folders, segments))
-    return {
-        segment: refused(segment, reason)
-        for segment, reason in zip(segments, reasons, strict=True)
-        if reason is not None
-    }
+        return dict(zip(segments, threads.map(size_of, folders, segments), strict=True))
+
+
+def _take_here(
+    batch: IngestBatch, segments: Sequence[Segment], readable: Sequence[Segment], ledger: Ledger
+) -> _Taken | None:
+    """Write the facts of a small batch in this process; None if Spark has to."""
+    add_rows = batch.transaction.rows_adder()
+    if add_rows is None or bytes_of(readable) >= LARGE_BYTES:
+        return None
+    records = FewRecords(batch.spark, batch.paths(readable), batch.transaction.load_id)
+    batch.progress("reading segments", 1, 1)
+    counts = records.counts()
+    found = sort_segments(segments, counts, ledger)
+    if found.damaged:
+        return None
+    tables = [*records.tables()]
+    for done, (table, rows) in enumerate(tables):
+        batch.progress("writing facts", done, len(tables))
+        add_rows(batch.spark, table, rows)
+    batch.progress("writing facts", len(tables), len(tables))
+    return _Taken(counts, found, Repaired((), 0, ()))
+
+
+def _take_staged(
+    batch: IngestBatch, segments: Sequence[Segment], readable: Sequence[Segment], ledger: Ledger
+) -> _Taken:
+    """Write the facts of a batch of any size, with a repair of its damaged segments."""
+    shared = batch.shared_files_for(readable)
+    with batch.staging(shared) as staged, batch.staging() as repaired:
+        counts = _stage(batch, readable, staged, may_stay=shared is not None) if readable else {}
+        batch.progress("reading segments", 1, 1)
+        found = sort_segments(segments, counts, ledger)
+        result = _repair(batch, found, staged, repaired)
+        taken = _share(shared, found, counts, staged) if shared else ()
+        _write_facts(batch, found, staged, repaired, taken)
+    return _Taken(counts, found, result)
 
 
 def _stage(
@@ -160,15 +194,13 @@ def _stage(
             raise
         staged.clear()
         staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=False), columns, tasks)
-    return counts_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
+    return counts_of(staged.read(batch.spark), f"{PARTITION} = '{REJECTED}'")
 
 
 def _parted(batch: IngestBatch, paths: Sequence[str], *, may_stay: bool, all_readable: bool) -> DataFrame:
     """Records of segments, with the partition of each."""
-    records = records_of(batch.spark, paths, all_readable=all_readable)
-    part = fn.when(fn.col(REASON).isNotNull(), fn.lit(_REJECTED)).otherwise(partition_of_kind())
-    chosen = records.select(*record_columns(), part.alias(PARTITION))
-    return as_rows(chosen, batch.transaction.load_id) if may_stay else chosen
+    records = parted_records(batch.spark, paths, all_readable=all_readable)
+    return as_rows(records, batch.transaction.load_id) if may_stay else records
 
 
 def _share(
@@ -189,7 +221,7 @@ def _repair(batch: IngestBatch, found: Sorted, staged: Staging, repaired: Stagin
         return Repaired((), 0, ())
     batch.progress("repairing segments", 0, 1)
     files = [segment.file for segment in found.damaged]
-    records = staged.read(batch.spark).where((fn.col(PARTITION) != _REJECTED) & fn.col(FILE).isin(files))
+    records = staged.read(batch.spark).where((fn.col(PARTITION) != REJECTED) & fn.col(FILE).isin(files))
     for segment in found.with_foreign:
         is_own = (fn.col("namesrv") == segment.namesrv) & (fn.col("boot") == segment.boot)
         records = records.where((fn.col(FILE) != segment.file) | is_own)
@@ -218,7 +250,7 @@ def _write_facts(
     if found.boots:
         sources.append(repaired.read(batch.spark))
         parts |= repaired.parts()
-    parts -= {_REJECTED, UNFINISHED}
+    parts -= {REJECTED, UNFINISHED}
     wanted = {EVENTS.name: parts} | {name: parts.intersection(kinds) for name, kinds in KINDS_OF.items()}
     there = {name: kinds for name, kinds in wanted.items() if kinds and name not in taken}
     for done, (name, kinds) in enumerate(there.items()):

@@ -6,10 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.contract import ENVELOPE, KINDS, Member
+from namekeeper.pipeline.ingest.records import PARTITION
 from namekeeper.pipeline.schema import EVENTS, FACTS, KINDS_OF, LOAD_ID
 from namekeeper.pipeline.table import Column, Table
 
-__all__ = ["SAME_AS_RECORDS", "UUID8", "as_rows", "facts_of"]
+__all__ = ["SAME_AS_RECORDS", "UUID8", "as_rows", "facts_of", "rows_column", "with_all_rows"]
 
 UUID8 = "left(substring_index(file, '-', -4), 8)"
 """The digits of the UUID in the name of a segment, `<namesrv>-<uuid8>-<boot>-<first>-<last>.jsonl`."""
@@ -49,10 +50,9 @@ def facts_of(table: Table, records: DataFrame, load_id: int) -> DataFrame:
         records: Those records, with the column `file` beside their members.
         load_id: The run.
     """
-    for name, member in _members_of(table).items():
-        if member.rows:
-            entries = "(_name, _value)" if member.type.startswith("map") else "_row"
-            records = records.selectExpr("*", f"explode({name}) AS {entries}")
+    entries = _entries(table)
+    if entries is not None:
+        records = records.selectExpr("*", f"explode({entries}) AS _row")
     return records.selectExpr(
         *(f"{_value(table, column, load_id)} AS `{column.name}`" for column in table.columns)
     )
@@ -69,6 +69,45 @@ def as_rows(records: DataFrame, load_id: int) -> DataFrame:
     values = {column.name: _value(table, column, load_id) for table in tables for column in table.columns}
     own = {name: fn.expr(value) for name, value in values.items() if value not in (f"`{name}`", UUID8)}
     return records.withColumns(own)
+
+
+def with_all_rows(records: DataFrame, load_id: int) -> DataFrame:
+    """Each record once, with its rows in every table: the columns of `events`, and one for each other table.
+
+    The column of a table (`rows_column`) is a list with the values of the columns that `events` lacks, for
+    each row. It is null for records of other kinds.
+
+    Args:
+        records: Records, with the columns `file` and `_part` beside their members.
+        load_id: The run.
+    """
+    of_events = {column.name: _value(EVENTS, column, load_id) for column in EVENTS.columns}
+    lists = {rows_column(FACTS[name]): _list_of_rows(FACTS[name], load_id) for name in KINDS_OF}
+    return records.selectExpr(
+        PARTITION, *(f"{value} AS `{name}`" for name, value in (of_events | lists).items())
+    )
+
+
+def rows_column(table: Table) -> str:
+    """Name of the column with the rows of a table, see `with_all_rows`."""
+    return f"_rows_{table.name}"
+
+
+def _list_of_rows(table: Table, load_id: int) -> str:
+    own = [column for column in table.columns if column not in EVENTS.columns]
+    row = f"struct({', '.join(f'{_value(table, column, load_id)} AS `{column.name}`' for column in own)})"
+    entries = _entries(table)
+    listed = f"array({row})" if entries is None else f"transform({entries}, _row -> {row})"
+    kinds = ", ".join(map(repr, KINDS_OF[table.name]))
+    return f"if({PARTITION} IN ({kinds}), {listed}, null)"
+
+
+def _entries(table: Table) -> str | None:
+    """SQL for the list of the rows in a record; None if a record is one row."""
+    for name, member in _members_of(table).items():
+        if member.rows:
+            return f"map_entries({name})" if member.type.startswith("map") else name
+    return None
 
 
 def _value(table: Table, column: Column, load_id: int) -> str:
@@ -99,7 +138,7 @@ def _in_rows(table: Table) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for member in _members_of(table).values():
         if member.rows and member.type.startswith("map"):
-            found |= dict(zip(member.rows, ("_name", "_value"), strict=True))
+            found |= dict(zip(member.rows, ("_row.key", "_row.value"), strict=True))
         elif member.rows:
             found |= {
                 name: f"try_cast(get(_row, {at}) AS {each.sql_type})" if each.unit else f"get(_row, {at})"

@@ -13,10 +13,15 @@ from namekeeper.pipeline.ingest.segments import END_LENGTH
 
 __all__ = [
     "FILE",
+    "OTHER",
+    "PARTITION",
     "REASON",
+    "REJECTED",
     "columns_of_segments",
     "is_unreadable",
     "lines_of",
+    "parted_records",
+    "partition_of_kind",
     "record_columns",
     "records_of",
     "rejected",
@@ -26,6 +31,13 @@ FILE = "file"
 """Column with the name of the segment that a row was read from."""
 REASON = "_reason"
 """Column with the reason why a line is rejected; null if it is not."""
+
+PARTITION = "_part"
+"""Column with the partition of a row: its kind, or one of the names that ingest adds."""
+REJECTED = "rejected"
+"""Partition of rejected lines."""
+OTHER = "other"
+"""Partition of kinds that the contract does not have: such records are in `events` only."""
 
 _CORRUPT = "_corrupt"
 _DAMAGE = "_damage"
@@ -79,6 +91,18 @@ def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool 
     lines = spark.read.options(**_READING_DAMAGED).text(list(paths)).where("length(trim(value)) > 0")
     records = lines.select(parsed, damage).select("_record.*", _DAMAGE)
     return records.withColumn(REASON, fn.expr(_reason())).drop(_CORRUPT, _DAMAGE)
+
+
+def parted_records(spark: SparkSession, paths: Sequence[str], *, all_readable: bool = False) -> DataFrame:
+    """Members of records, and the partition of each; arguments as of `records_of`."""
+    records = records_of(spark, paths, all_readable=all_readable)
+    part = fn.when(fn.col(REASON).isNotNull(), fn.lit(REJECTED)).otherwise(partition_of_kind())
+    return records.select(*record_columns(), part.alias(PARTITION))
+
+
+def partition_of_kind() -> Column:
+    """The partition of a record, by its kind."""
+    return fn.when(fn.col("kind").isin(*KINDS), fn.col("kind")).otherwise(fn.lit(OTHER))
 
 
 def columns_of_segments(paths: Sequence[str]) -> Mapping[str, Column]:

@@ -7,23 +7,21 @@ load brings the missing records.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.contract import KINDS, read_schema
+from namekeeper.pipeline.contract import read_schema
 from namekeeper.pipeline.ingest.facts import UUID8
 from namekeeper.pipeline.ingest.ledger import BootKey
-from namekeeper.pipeline.ingest.records import FILE, record_columns
-from namekeeper.pipeline.ingest.staging import PARTITION, Staging
+from namekeeper.pipeline.ingest.records import FILE, PARTITION, partition_of_kind, record_columns
+from namekeeper.pipeline.ingest.staging import Staging
 from namekeeper.pipeline.schema import EVENTS, INCOMPLETE
 from namekeeper.pipeline.store.table_store import LoadedRange, TableReader
 
-__all__ = ["OTHER", "UNFINISHED", "Repaired", "partition_of_kind", "repair_segments", "unfinished_rows"]
+__all__ = ["UNFINISHED", "Repaired", "repair_segments", "unfinished_rows"]
 
 UNFINISHED = "unfinished"
 """Partition of records of changes that are not complete."""
-OTHER = "other"
-"""Partition of kinds that the contract does not have: such records are in `events` only."""
 
 _BOOT_KEY = ["namesrv", "uuid8", "boot"]
 _RECORD = [*_BOOT_KEY, "seq"]
@@ -76,11 +74,6 @@ def repair_segments(
     )
     into.write(parted.select(*record_columns(), FILE, PARTITION))
     return _counted(into.read(spark))
-
-
-def partition_of_kind() -> Column:
-    """The partition of a record, by its kind."""
-    return fn.when(fn.col("kind").isin(*KINDS), fn.col("kind")).otherwise(fn.lit(OTHER))
 
 
 def unfinished_rows(

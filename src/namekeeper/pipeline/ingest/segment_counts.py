@@ -1,16 +1,18 @@
 """Counts the records that were read from each segment, and compares them with what its name promises."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.ingest.records import FILE
+from namekeeper.pipeline.ingest.records import FILE, PARTITION, REJECTED
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["BootRecords", "SegmentCount", "counts_of", "is_clean", "is_complete", "sums_of"]
+__all__ = ["BootRecords", "SegmentCount", "counts_in", "counts_of", "is_clean", "is_complete", "sums_of"]
 
 _MODULUS = 1 << 16
 """Sums are modulo this, so that they stay small; missing and doubled records still change them."""
@@ -23,6 +25,11 @@ _COUNTS = (
     "count_if(seq = change) AS begins", "count_if(end) AS endings",
     "min(ts) AS first_ts", "max(ts) AS last_ts",
 )  # fmt: skip
+_COUNTS_IN = (
+    ("file", "count"), ("seq", "min"), ("seq", "max"), ("total", "sum"), ("squares", "sum"),
+    ("change", "min"), ("end", "last"), ("begins", "sum"), ("end", "sum"), ("ts", "min"), ("ts", "max"),
+)  # fmt: skip
+"""The same as aggregations of Arrow."""
 
 
 class BootRecords(NamedTuple):
@@ -77,8 +84,30 @@ def counts_of(records: DataFrame, is_rejected: str) -> Mapping[str, SegmentCount
     # Members of a rejected line can't be trusted, so they are no group key.
     keys = [fn.when(~fn.col("_rejected"), fn.col(name)).alias(name) for name in ("namesrv", "boot")]
     counted = marked.groupBy(FILE, "_rejected", *keys).agg(*map(fn.expr, _COUNTS))
+    return _by_segment(counted.collect())
+
+
+def counts_in(records: pa.Table) -> Mapping[str, SegmentCount]:
+    """The same counts of records in this process, which have the columns `file` and `_part`."""
+    is_rejected = pc.equal(records[PARTITION], REJECTED)
+    keys = {name: pc.if_else(is_rejected, None, records[name]) for name in ("namesrv", "boot")}
+    seq, end = records["seq"], pc.fill_null(records["end"], fill_value=False)
+    rest = pc.bit_wise_and(seq, _MODULUS - 1)
+    grouped = {FILE: records[FILE], "_rejected": is_rejected, **keys}
+    counted = {
+        "seq": seq, "total": rest, "squares": pc.multiply(rest, rest), "change": records["change"],
+        "end": end, "begins": pc.equal(seq, records["change"]), "ts": records["ts"],
+    }  # fmt: skip
+    groups = pa.table(grouped | counted).sort_by("seq").group_by([*grouped], use_threads=False)
+    found = groups.aggregate([(name, function) for name, function in _COUNTS_IN])
+    names = [*grouped, *(f"{name}_{function}" for name, function in _COUNTS_IN)]
+    return _by_segment(zip(*(found[name].to_pylist() for name in names), strict=True))
+
+
+def _by_segment(counted: Iterable[Sequence[Any]]) -> Mapping[str, SegmentCount]:
+    """Counts by segment from rows of its name, whether the lines were rejected, and `BootRecords`."""
     counts: dict[str, SegmentCount] = {}
-    for file, rejected, *values in counted.collect():
+    for file, rejected, *values in counted:
         count = counts.get(file, SegmentCount())
         if rejected:
             counts[file] = count._replace(rejected=values[2])

@@ -5,13 +5,13 @@ import re
 import zlib
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import IO
+from typing import IO, NamedTuple
 
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["LINE_BYTES", "TEXT_BYTES", "SegmentTooLargeError", "lines_in", "refusal_of"]
+__all__ = ["LINE_BYTES", "TEXT_BYTES", "SegmentTooLargeError", "TextSize", "lines_in", "size_of"]
 
 PIECE_BYTES = 32 << 20
 """Longest piece of a line: only the beginning of a longer line is given. Records of a server are shorter."""
@@ -32,29 +32,43 @@ NESTING_LIMIT = 1_000
 """Lists and objects in each other; a record has four."""
 
 _TEXT_IN_JSON = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_BEFORE_VALUES = (b"[", b"{", b",")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class TextSize(NamedTuple):
+    """How much text a segment has."""
+
+    refusal: str | None = None
+    """Why no parser may read it."""
+    lines: int | None = None
+    """How many lines it has; None if its file can't be read to the end."""
+    row_bytes: int = 0
+    """Most bytes of its rows: a line has no more rows than values, and no row is longer than the line."""
 
 
 class SegmentTooLargeError(Exception):
     """A segment that was made to fill a memory, or to keep a reader busy; the message names the limit."""
 
 
-def refusal_of(folder: Folder, segment: Segment) -> str | None:
-    """Why no parser may read a segment; None if one may, or if its file can't be read to the end.
+def size_of(folder: Folder, segment: Segment) -> TextSize:
+    """Read a segment, and measure what parsers would get of it.
 
     Args:
         folder: The folder of the file.
         segment: Says whether it is compressed, and how many records it has.
     """
+    lines = row_bytes = 0
     try:
         with folder.open(segment.path) as stream:
-            for _ in lines_in(stream, segment):
-                pass
+            for line in lines_in(stream, segment):
+                lines += 1 + line.count(b"\r")  # Spark ends lines there, too
+                row_bytes += len(line) * (1 + sum(map(line.count, _BEFORE_VALUES)))
     except SegmentTooLargeError as error:
-        return str(error)
+        return TextSize(str(error))
     except (OSError, EOFError, zlib.error):
-        return None
-    return None
+        return TextSize()
+    return TextSize(None, lines, row_bytes)
 
 
 def lines_in(stream: IO[bytes], segment: Segment) -> Iterator[bytes]:

@@ -15,16 +15,13 @@ from namekeeper.pipeline.contract import types_of_members
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS
-from namekeeper.pipeline.ingest.records import FILE
+from namekeeper.pipeline.ingest.records import FILE, PARTITION
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.parquet_store import MOST_ROWS
 from namekeeper.pipeline.store.table_store import SharedFiles
 from namekeeper.pipeline.table import Table, names_in
 
-__all__ = ["PARTITION", "Staging"]
-
-PARTITION = "_part"
-"""Column with the partition of a row: its kind, or one of the names that ingest adds."""
+__all__ = ["Staging"]
 
 _OPTIONS = {"parquet.block.size": str(8 << 20), "maxRecordsPerFile": str(MOST_ROWS)}
 """Most kinds that a task writes at once: each writer may hold a block in memory."""

@@ -112,6 +112,9 @@ class CatalogTransaction(CatalogReader):
         with self._changing(rows.sparkSession, table, None):
             rows.select(*names_in(table)).writeTo(self._name(table).sql).append()
 
+    def rows_adder(self) -> None:
+        """None: the format of a table writes its files."""
+
     def added(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """The rows that this run has added."""
         return self.table(spark, table).where(f"load_id = {self.load_id}")

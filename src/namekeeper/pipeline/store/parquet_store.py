@@ -20,7 +20,7 @@ from namekeeper.pipeline.store.few_rows import few_rows, parquet_file, parted
 from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest, newest_manifest
 from namekeeper.pipeline.store.sums import sum_of
-from namekeeper.pipeline.store.table_store import SharedFiles
+from namekeeper.pipeline.store.table_store import AddRows, SharedFiles
 from namekeeper.pipeline.store.warehouse_folder import Version, WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
 
@@ -95,16 +95,13 @@ class ParquetTransaction(ParquetReader):
 
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; small files of it are merged when there are many."""
-        self._parts[table.name] = (*self._parts.get(table.name, ()), *self._written(table, rows))
-        spark = rows.sparkSession
-        small = [part for part in self._parts[table.name] if part.size < SMALL_BYTES]
-        if len(small) >= SMALL_FILES:
-            small = self._with_few_rows(spark, table, small)
-        if len(small) >= SMALL_FILES:
-            merged = self._written(table, self._read(spark, table, small).coalesce(1))
-            replaced = set(small)
-            others = [part for part in self._parts[table.name] if part not in replaced]
-            self._parts[table.name] = (*others, *merged)
+        self._add(rows.sparkSession, table, self._written(table, rows))
+
+    def rows_adder(self) -> AddRows | None:
+        """Adds rows as `append` does; None: the run has much to do."""
+        if not self._is_little:
+            return None
+        return lambda spark, table, rows: self._add(spark, table, self._written_here(table, rows, None))
 
     def added(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """The rows that this run has added; only files that it wrote are opened."""
@@ -155,6 +152,17 @@ class ParquetTransaction(ParquetReader):
             name: tuple(part._replace(crc=sums[part.path]) for part in parts)
             for name, parts in self._parts.items()
         }
+
+    def _add(self, spark: "SparkSession", table: Table, files: Iterable[DataFile]) -> None:
+        self._parts[table.name] = (*self._parts.get(table.name, ()), *files)
+        small = [part for part in self._parts[table.name] if part.size < SMALL_BYTES]
+        if len(small) >= SMALL_FILES:
+            small = self._with_few_rows(spark, table, small)
+        if len(small) >= SMALL_FILES:
+            merged = self._written(table, self._read(spark, table, small).coalesce(1))
+            replaced = set(small)
+            others = [part for part in self._parts[table.name] if part not in replaced]
+            self._parts[table.name] = (*others, *merged)
 
     def _with_few_rows(
         self, spark: "SparkSession", table: Table, parts: Sequence[DataFile]

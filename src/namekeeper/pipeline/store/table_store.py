@@ -13,9 +13,10 @@ from namekeeper.pipeline.store.warehouse_folder import Version
 from namekeeper.pipeline.table import Table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["LoadedRange", "SharedFiles", "TableReader", "TableStore", "Transaction"]
+__all__ = ["AddRows", "LoadedRange", "SharedFiles", "TableReader", "TableStore", "Transaction"]
 
 
 class LoadedRange(NamedTuple):
@@ -51,6 +52,10 @@ class SharedFiles(NamedTuple):
     does not have are ignored when it is read."""
 
 
+AddRows = Callable[["SparkSession", Table, "pa.Table"], None]
+"""Adds rows of this process to a table. They have exactly its columns."""
+
+
 class TableReader(Protocol):
     """Tables as they are at one instant."""
 
@@ -72,6 +77,9 @@ class Transaction(TableReader, Protocol):
 
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; `rows` has exactly its columns, `load_id` among them if the table has it."""
+
+    def rows_adder(self) -> AddRows | None:
+        """Adds few rows without Spark; None: the run has much to do, or the tables are not files."""
 
     def added(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """The rows that this run has added to a fact table."""

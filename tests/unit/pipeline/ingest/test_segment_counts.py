@@ -1,5 +1,6 @@
 """Whether what was read of a segment is all of it."""
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from namekeeper.pipeline.ingest.segment_counts import (
     BootRecords,
     SegmentCount,
+    counts_in,
     is_clean,
     is_complete,
     sums_of,
@@ -68,3 +70,22 @@ def test_a_segment_of_complete_changes_is_clean():
 
 def test_records_are_counted_over_boots():
     assert SegmentCount((group_of([1, 2]), group_of([5], boot=6))).records == 3
+
+
+def test_records_in_this_process_are_counted_by_segment_and_boot():
+    """The last record of the second boot says nothing about the end of a change, and a line is rejected."""
+    columns = ("file", "_part", "namesrv", "boot", "seq", "change", "end", "ts")
+    lines = [
+        ("a", "kv", "ns", 5, 70_001, 70_000, True, 8),
+        ("a", "kv", "ns", 5, 70_000, 70_000, False, 9),
+        ("a", "kv", "ns", 6, 3, 3, None, 7),
+        ("a", "rejected", "x", None, -1, None, None, None),
+        ("b", "rejected", None, 1, None, 4, True, None),
+    ]
+    table = pa.table(dict(zip(columns, map(list, zip(*lines, strict=True)), strict=True)))
+    first = group_of([70_000, 70_001], first_ts=8, last_ts=9)
+    second = group_of([3], boot=6, ends=False, endings=0, first_ts=7, last_ts=7)
+    found = counts_in(table)
+    assert {file: count.rejected for file, count in found.items()} == {"a": 1, "b": 1}
+    assert set(found["a"].boots) == {first, second}
+    assert found["b"].boots == ()

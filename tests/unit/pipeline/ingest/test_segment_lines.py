@@ -10,7 +10,7 @@ import pytest
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest import segment_lines
-from namekeeper.pipeline.ingest.segment_lines import SegmentTooLargeError, lines_in, refusal_of
+from namekeeper.pipeline.ingest.segment_lines import SegmentTooLargeError, TextSize, lines_in, size_of
 from namekeeper.pipeline.ingest.segments import Segment, parse_segment
 
 MIB = 1 << 20
@@ -55,7 +55,7 @@ RECORD = b'{"seq":1,"rows":[["a [ \\" [",1],["b",2]]}' + b" " * 20 + b"\n"
 def refused(tmp_path: Path, data: bytes, form: str = "") -> str | None:
     found = segment(form)
     (tmp_path / found.file).write_bytes(gzip.compress(data) if form else data)
-    return refusal_of(open_folder(str(tmp_path)), found)
+    return size_of(open_folder(str(tmp_path)), found).refusal
 
 
 @pytest.mark.parametrize("form", ["", ".gz"])
@@ -110,8 +110,24 @@ def test_brackets_in_texts_and_lists_beside_each_other_are_no_nesting(tmp_path, 
 def test_a_file_that_is_damaged_or_gone_is_left_to_the_readers(tmp_path):
     found = segment()
     (tmp_path / found.file).write_bytes(gzip.compress(RECORD * 9)[:-9])
-    assert refusal_of(open_folder(str(tmp_path)), found) is None
+    assert size_of(open_folder(str(tmp_path)), found) == TextSize()
     (tmp_path / found.file).write_bytes(b"no gzip")
-    assert refusal_of(open_folder(str(tmp_path)), found) is None
+    assert size_of(open_folder(str(tmp_path)), found) == TextSize()
     (tmp_path / found.file).unlink()
-    assert refusal_of(open_folder(str(tmp_path)), found) is None
+    assert size_of(open_folder(str(tmp_path)), found) == TextSize()
+
+
+@pytest.mark.parametrize(
+    ("data", "lines", "row_bytes"),
+    [
+        (b"", 0, 0),
+        (b'{"a":1}\n', 1, 8 * 2),
+        (b'{"a":[[1,2],[3]]}\n' * 3, 3, 3 * 18 * 7),
+        (b"x\rx\r\n", 3, 5),
+    ],
+    ids=["nothing", "one value", "lists", "Spark ends lines there"],
+)
+def test_a_segment_has_at_most_so_many_bytes_of_rows(tmp_path, data, lines, row_bytes):
+    found = segment("")
+    (tmp_path / found.file).write_bytes(data)
+    assert size_of(open_folder(str(tmp_path)), found) == TextSize(None, lines, row_bytes)
