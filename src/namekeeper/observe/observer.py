@@ -29,6 +29,7 @@ from namekeeper.observe.questions import (
     AskKv,
     AskMembers,
     AskRoute,
+    AskTopics,
     ObservedAnswer,
     Question,
     TooLargeError,
@@ -48,6 +49,8 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 15.0
 """Pauses after failures in a row: each is twice as long as the one before."""
 TOO_LARGE_PAUSE_SECONDS = 300.0
 """Pause after a name server had more than an observer takes: it has to be read anew."""
+SAID_READING_MS = 10_000
+"""A first reading of all topics that takes longer has a line at its start."""
 LARGE_BYTES, LARGE_SIZE = 64 * 1024, 2_000
 """An answer of more bytes, or of more parts, is read and taken by a thread: other name servers are asked
 meanwhile."""
@@ -105,6 +108,15 @@ class ObserverStatus(Struct, frozen=True, kw_only=True):
     """Memory of its topics, rows, brokers and entries, about."""
     log: LogStatus | None = None
     """The log file of the name server, if causes are read from it."""
+    oldest_ms: int = 0
+    """How long ago the rows were asked for that are next in the sweep; 0 before it starts."""
+    reading_ms: int = 0
+    """How long the budget needs for the topics whose rows were never read."""
+
+    @property
+    def is_sweep_late(self) -> bool:
+        """Whether rows of topics are read less often than the longest window says."""
+        return self.oldest_ms > self.windows.queues_ms
 
 
 class NameServerObserver:
@@ -116,7 +128,8 @@ class NameServerObserver:
         open_journal: opens the journal of a period of observation.
         clock: the time.
         rates: how often to ask, and the budget.
-        on_change: called with the status when the state, or what is recorded, is another.
+        on_change: called with the status when the state, or what is recorded, is another, and before a
+            long reading.
         sleep: waits this many seconds.
         memory: bounds the memory of all observers.
         threads: run what takes long.
@@ -199,6 +212,8 @@ class NameServerObserver:
             journal=None if self._journal is None else self._journal.status(),
             size_bytes=tables.size,
             log=None if self._log_file is None else self._log_file.status(),
+            oldest_ms=schedule.oldest_ms(self._clock.now().mono_ms),
+            reading_ms=schedule.reading_ms(tables.unread) if tables.unread else 0,
         )
 
     async def step(self) -> float:
@@ -220,24 +235,24 @@ class NameServerObserver:
                 await self._take(answer)
             else:
                 self._schedule.failed(answer.question)
-        return await self._pause(began.mono_ms, is_answered=len(answers) == len(questions))
+        is_answered = len(answers) == len(questions)
+        return await self._pause(began.mono_ms, answers[-1].received.mono_ms if is_answered else None)
 
-    async def _pause(self, began: int, *, is_answered: bool) -> float:
+    async def _pause(self, began: int, answered_at: int | None) -> float:
         """The seconds until the next step; after a failure, perhaps give up.
 
         Args:
             began: when the step began, monotonic ms.
-            is_answered: whether each request has a good answer.
+            answered_at: when the last answer was received; None: some request has no good answer.
         """
         if self._too_large:
             reason, self._too_large = self._too_large, ""
             await self._give_up(reason)
             return TOO_LARGE_PAUSE_SECONDS
-        now = self._clock.now()
-        if is_answered:
+        if answered_at is not None:
             self._failures = 0
-            return (now.mono_ms - began) / 1_000
-        if self._is_silent(now.mono_ms):
+            return (answered_at - began) / 1_000
+        if self._is_silent(self._clock.now().mono_ms):
             await self._give_up()
         self._failures += 1
         return min(FIRST_PAUSE_S * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE_S)
@@ -306,6 +321,7 @@ class NameServerObserver:
         self._connection: int | None = None
         """The connection of the last answer; None: there was no answer in this period."""
         self._members_sent = 0
+        self._has_said_reading = False
 
     async def _is_same_period(self, answers: list[ObservedAnswer]) -> bool:
         """Whether answers belong to the present period. If a name server may have restarted, another begins.
@@ -394,10 +410,21 @@ class NameServerObserver:
                 with self._journal.paused():  # the tables are ahead of the journal
                     changes = await self._log_file.explained(changes, answer.received.mono_ms)
             self._journal.answered(answer.received, changes)
-        elif self._tables.is_complete and self._schedule.has_answers:
+            return
+        if isinstance(question, AskTopics):
+            self._say_reading()
+        if self._tables.is_complete and self._schedule.has_answers:
             self._journal = self._open_journal(self._restart, self._tables.snapshot, answer.received)
             self._reason = ""
+            self._schedule.start_sweep()
             self._set_state(ObserverState.OBSERVED)
+
+    def _say_reading(self) -> None:
+        """Say once in a period that the first reading of all topics takes long."""
+        status = self.status()
+        if not self._has_said_reading and status.reading_ms > SAID_READING_MS:
+            self._has_said_reading = True
+            self._on_change(status)
 
     async def _followed(self, answer: ObservedAnswer) -> Findings:
         """Take an answer into the tables; a large one in a thread, while nothing else looks at their rows."""

@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from namekeeper.common.counts import shown_list
+from namekeeper.common.durations import shown_duration
 from namekeeper.observe.observer import ObserverState, ObserverStatus
 
 __all__ = ["ObserverCollector", "TroubleLines", "reasons_of"]
@@ -36,6 +37,12 @@ def reasons_of(
             f"{id_}: {each.state}: {each.reason}"
             for id_, each in statuses.items()
             if each.state in _WITHOUT and each.reason
+        ],
+        "sweep": [
+            f"{id_}: queues of a topic were last read {shown_duration(round(each.oldest_ms, -3))} ago,"
+            f" and the longest window is {shown_duration(each.windows.queues_ms)}"
+            for id_, each in statuses.items()
+            if each.is_sweep_late
         ],
         "discovery": [*undiscovered.values()],
         "shadow": [f"{id_}: {why}" for id_, why in shadows.items()],
@@ -76,6 +83,11 @@ class ObserverCollector(Collector):
             longest = max((getattr(each.windows, field) for each in every), default=0)
             windows.add_metric((change,), longest / 1_000)
         yield windows
+        yield GaugeMetricFamily(
+            f"{_PREFIX}_oldest_queues_seconds",
+            "How long ago the queues were read that are next, of all name servers.",
+            value=max((each.oldest_ms for each in every), default=0) / 1_000,
+        )
 
 
 class TroubleLines:

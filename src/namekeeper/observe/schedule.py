@@ -1,7 +1,8 @@
 """The order of requests, within a budget of the observed name server's processor. Times are monotonic ms.
 
 Brokers, topics, KV entries and properties have a period each. The rows of topics are read in a sweep, the
-topic that was read longest ago first; topics that a change touched come before it, in every other turn.
+topic that was read longest ago first; topics that a change touched come before it, in every other turn. The
+sweep starts once every topic was read.
 Each answer is paid for from the budget. Only the request for the brokers is sent without waiting for it,
 and is paid for afterwards.
 """
@@ -97,6 +98,7 @@ class RequestSchedule:
         self._sweep: dict[str, int] = {}
         """Topic -> when its rows were asked for last, oldest first."""
         self._touched: dict[str, None] = {}
+        self._is_sweeping = False
         self._is_doubted = False
         self._takes_touched = True
         self._takes_periodic = True
@@ -124,6 +126,10 @@ class RequestSchedule:
         """Ask for the rows of these topics soon."""
         self._touched |= dict.fromkeys(topics)
 
+    def start_sweep(self) -> None:
+        """Read topics again from now on: each was read once."""
+        self._is_sweeping = True
+
     def doubt(self) -> None:
         """Ask soon for the brokers, and then for the topics."""
         self._is_doubted = True
@@ -146,9 +152,8 @@ class RequestSchedule:
         if found or members_ms <= 0:
             return found or (AskMembers(),)
         wait_ms = min(self._due_in(question, now_ms) for question in self._periodic)
-        oldest = next(iter(self._sweep.values()), None)
-        if oldest is not None:
-            wait_ms = min(wait_ms, oldest + self._rates.queues_ms - now_ms)
+        if self._is_sweeping and self._sweep:
+            wait_ms = min(wait_ms, self._rates.queues_ms - self.oldest_ms(now_ms))
         return max(1, wait_ms)
 
     def _others(self, now_ms: int) -> tuple[Question, ...]:
@@ -195,17 +200,24 @@ class RequestSchedule:
 
     def windows(self) -> Windows:
         """The longest windows, with the present numbers of brokers, topics and rows."""
-        lookups = self._cost(AskRoute) * max(1, len(self._sweep))
-        periodic = sum(self._cost(type(one)) / self._period_ms(one) for one in self._periodic)
-        for_sweep = max(self._us_per_ms - periodic, self._us_per_ms / 8)
         answer_ms = self._rates.answer_ms
         return Windows(
             members_ms=answer_ms + self._period_ms(AskMembers()),
             topics_ms=answer_ms + RECHECK * self._period_ms(AskTopics()),
-            queues_ms=answer_ms + max(self._rates.queues_ms, int(2 * lookups / for_sweep)),
+            queues_ms=answer_ms + max(self._rates.queues_ms, 2 * self.reading_ms(len(self._sweep))),
             kv_ms=answer_ms + self._period_ms(AskKv("")),
             config_ms=answer_ms + self._period_ms(AskConfig()),
         )
+
+    def reading_ms(self, topics: int) -> int:
+        """How long the budget needs for the rows of so many topics."""
+        periodic = sum(self._cost(type(one)) / self._period_ms(one) for one in self._periodic)
+        for_topics = max(self._us_per_ms - periodic, self._us_per_ms / 8)
+        return int(self._cost(AskRoute) * max(1, topics) / for_topics)
+
+    def oldest_ms(self, now_ms: int) -> int:
+        """How long ago the rows were asked for that are next in the sweep; 0 before it starts."""
+        return now_ms - next(iter(self._sweep.values()), now_ms) if self._is_sweeping else 0
 
     @property
     def _us_per_ms(self) -> float:
@@ -249,7 +261,8 @@ class RequestSchedule:
     def _next_topics(self, now_ms: int) -> list[str]:
         """Topics that are touched, and in every other turn those that were asked for longest ago."""
         due_before = now_ms - self._rates.queues_ms
-        due = [topic for topic in self._first(self._sweep) if self._sweep[topic] <= due_before]
+        oldest = self._first(self._sweep) if self._is_sweeping else ()
+        due = [topic for topic in oldest if self._sweep[topic] <= due_before]
         touched = self._first(self._touched)
         self._takes_touched = not self._takes_touched
         return (touched or due) if self._takes_touched else (due or touched)

@@ -30,7 +30,7 @@ class Observed:
     def __init__(self, memory=None, log_file=None, **settings):
         self.network = SimulatedNetwork(Random(1), **settings)
         self.periods: list[MemoryJournal] = []
-        self.states = []
+        self.states, self.readings = [], []
         self.counter = 0
         self.observer = NameServerObserver(
             ADDR,
@@ -40,8 +40,12 @@ class Observed:
             rates=Rates(budget=0.1),
             memory=memory,
             log_file=log_file,
-            on_change=lambda status: self.states.append(status.state),
+            on_change=self._note,
         )
+
+    def _note(self, status):
+        self.states.append(status.state)
+        self.readings.append(status.reading_ms)
 
     async def __aenter__(self):
         self.task = asyncio.create_task(self.observer.run())
@@ -55,6 +59,12 @@ class Observed:
         self.counter += 1
         body = registration_body(dict.fromkeys(topics, 4), self.counter)
         self.network.server.register(body, brokerName=name, brokerAddr=addr, **fields)
+
+    def change_queues(self, topics, changed):
+        """The broker registers with other queues of one topic."""
+        self.counter += 1
+        body = registration_body({**dict.fromkeys(topics, 4), changed: 8}, self.counter)
+        self.network.server.register(body, brokerName="b", brokerAddr="10.0.0.1:1")
 
     def unregister(self, name="b", addr="10.0.0.1:1"):
         fields = {"brokerName": name, "brokerAddr": addr, "clusterName": "DefaultCluster", "brokerId": "0"}
@@ -228,6 +238,44 @@ async def test_of_a_name_server_that_answers_slowly_everything_is_read(delay):
         await asyncio.sleep(60)
         assert one.kinds() >= {"topic_queues", "kv"}
         assert len(one.periods) == 1
+
+
+async def test_a_sweep_that_takes_longer_than_stated_is_said_and_each_window_is_true():
+    topics = tuple(f"t{number}" for number in range(400))
+    async with await observed() as one:
+        one.register(topics=topics)
+        await asyncio.sleep(30)
+        assert not one.status.is_sweep_late
+        counts = []
+        for delay in (0.01, 0.2, 0.4, 0.6):
+            one.network.delays = (delay, delay)
+            before = len(one.network.exchanges)
+            await asyncio.sleep(120)
+            counts.append(len(one.network.exchanges) - before)
+        assert counts == sorted(counts, reverse=True)
+        assert one.status.is_sweep_late
+        changed_at = LoopClock().now().wall_ms
+        one.change_queues(topics, topics[-1])
+        await asyncio.sleep(600)
+        (record,) = [
+            each for each in one.periods[-1].records if each.get("rows") == [[topics[-1], 8, 8, 6, 0]]
+        ]
+        assert record["ts"] - record["window_ms"] <= changed_at <= record["ts"]
+        assert record["window_ms"] > one.status.windows.queues_ms
+        one.network.delays = (0.001, 0.03)
+        await asyncio.sleep(60)
+        assert not one.status.is_sweep_late
+        assert len(one.periods) == 1
+
+
+async def test_a_long_first_reading_is_said_once_with_the_time_that_it_takes(monkeypatch):
+    monkeypatch.setattr(module, "SAID_READING_MS", 1_000)
+    async with Observed() as one:
+        one.register(topics=tuple(f"t{number}" for number in range(1_500)))
+        await asyncio.sleep(30)
+        assert one.states == [ObserverState.READING, ObserverState.READING, ObserverState.OBSERVED]
+        assert one.readings[0] == one.readings[2] == 0
+        assert 1_500 < one.readings[1] < 2_500
 
 
 async def test_a_window_that_would_be_longer_than_stated_ends_the_period():

@@ -42,6 +42,14 @@ def test_what_is_not_known_and_not_recorded_is_a_reason():
     }
 
 
+def test_a_sweep_that_takes_longer_than_stated_is_a_reason():
+    late = structs.replace(OBSERVED, oldest_ms=125_004)
+    assert reasons_of({"a": OBSERVED, "b": late}, {}, {}) == {
+        "sweep": "b: queues of a topic were last read 2 min 5 s ago, and the longest window is 1 min 5 s"
+    }
+    assert samples({"a": OBSERVED, "b": late})["oldest_queues_seconds", ""] == 125.004
+
+
 def test_of_many_name_servers_three_are_named():
     found = reasons_of({f"n{number}": GONE for number in range(9)}, {}, {})["observed"]
     assert found.count("no answer") == 3

@@ -2,10 +2,12 @@
 
 import re
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 
 import pytest
 
+from namekeeper.common.durations import shown_duration
 from namekeeper.observe.questions import AskConfig, AskKv, AskMembers, AskRoute, AskTopics
 from namekeeper.observe.schedule import AT_ONCE, COSTS, Rates, RequestSchedule, cost_us
 
@@ -16,10 +18,12 @@ RATES = Rates(budget=0.05)
 class Asked:
     """A schedule whose questions are answered at once, in time that passes as it says."""
 
-    def __init__(self, rates=RATES, topics=(), sizes=None):
+    def __init__(self, rates=RATES, topics=(), sizes=None, *, is_sweeping=True):
         self.topics = set(topics)
         self.schedule = RequestSchedule(rates, self.topics.__contains__)
         self.schedule.touch(topics)
+        if is_sweeping:
+            self.schedule.start_sweep()
         self.sizes = {AskMembers: 4, AskTopics: len(self.topics), AskRoute: 4, **(sizes or {})}
         self.now = 1_000
         self.asked = []
@@ -81,6 +85,20 @@ def test_the_sweep_reads_every_topic_within_its_stated_window():
     for topic in topics[::97]:
         assert asked.times(AskRoute(topic))
         assert max(asked.gaps(AskRoute(topic)), default=0) <= stated
+
+
+def test_no_topic_is_read_again_before_each_was_read_once():
+    """Each other lookup was for a topic that was read already, so the first reading took twice as long."""
+    topics = [f"t{n}" for n in range(5_000)]
+    asked = Asked(topics=topics, is_sweeping=False)
+    needed_ms = asked.schedule.reading_ms(len(topics))
+    asked.run(2 * needed_ms)
+    routes = [(at, question.topic) for at, question in asked.asked if isinstance(question, AskRoute)]
+    assert sorted(topic for _, topic in routes) == sorted(topics)
+    assert routes[-1][0] == pytest.approx(1_000 + needed_ms, rel=0.1)
+    assert asked.schedule.oldest_ms(asked.now) == 0
+    asked.schedule.start_sweep()
+    assert asked.schedule.oldest_ms(asked.now) > needed_ms
 
 
 def test_the_sweep_is_spread_evenly():
@@ -188,6 +206,27 @@ PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "observe.md").read_te
 MEASURED = re.findall(
     r"^\| ([45][0-9.]+) \| (\d+) \| (\d+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE
 )
+
+
+def test_the_documented_times_of_the_sweep_are_those_of_the_budget():
+    rows = [
+        (row[1], tuple(each.strip() for each in row[2].split("|")))
+        for row in re.finditer(r"^\| ([\d,]+) \| (\S[^|]*(?:\| [^|]+){3}) \|$", PAGE, re.MULTILINE)
+    ]
+    assert [topics for topics, _ in rows] == ["1,000", "20,000", "100,000"]
+    for topics, shown in rows:
+        count = int(topics.replace(",", ""))
+        found: list[str] = []
+        for budget in (0.01, 0.5):
+            schedule = RequestSchedule(Rates(budget=budget), lambda _: True)
+            sizes = {AskMembers(): 4, AskTopics(): count, KV: 0, AskConfig(): 0, AskRoute("t"): 4}
+            for question, size in sizes.items():
+                schedule.answered(question, size)
+            for number in range(count):
+                schedule.sent(AskRoute(f"t{number}"), 0)
+            needed_ms = schedule.reading_ms(count), schedule.windows().queues_ms
+            found += (shown_duration(ceil(each / 1_000) * 1_000) for each in needed_ms)
+        assert shown == tuple(found)
 
 
 def test_the_costs_are_about_the_highest_that_were_measured():

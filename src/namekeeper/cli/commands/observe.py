@@ -407,6 +407,10 @@ def _line(id_: str, status: ObserverStatus) -> str:
     what = f"{shown_count(status.brokers, 'broker')}, {shown_count(status.topics, 'topic')}"
     if status.state is ObserverState.OBSERVED:
         return f"{id_}: observed: {what}"
+    if status.state is ObserverState.READING and status.unread:
+        left = f"{status.unread:,} of {shown_count(status.topics, 'topic')}"
+        needed = shown_duration(round(status.reading_ms, -3))
+        return f"{id_}: reading: {left} left, about {needed} within the budget"
     if status.state is ObserverState.READING:
         return f"{id_}: reading: it answers at {status.addr}"
     return f"{id_}: {status.state.value}: {' '.join(status.reason.split())}"
@@ -456,6 +460,9 @@ def _lines(id_: str, status: ObserverStatus) -> Iterator[str]:
     brokers, topics = shown_duration(windows.members_ms), shown_duration(windows.topics_ms)
     queues = shown_duration(windows.queues_ms)
     yield f"  windows: brokers {brokers}, topics {topics}, queues and permissions {queues}"
+    if status.is_sweep_late:
+        oldest = shown_duration(round(status.oldest_ms, -3))
+        yield f"  late: queues and permissions of a topic were last read {oldest} ago"
     requests = shown_count(status.requests, "request")
     yield f"  {requests}, about {status.cost_us / 1e6:.1f} s of its processor"
     for code, why in status.refused.items():

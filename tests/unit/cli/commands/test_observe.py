@@ -5,8 +5,10 @@ import json
 import signal
 import threading
 
+import msgspec
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from namekeeper.cli.commands import observe as command
 from namekeeper.cli.group import namekeeper
@@ -14,6 +16,7 @@ from namekeeper.daemon_threads import DaemonThreads
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.observe.config import ShadowSettings
 from namekeeper.observe.departed import DepartedJournals
+from namekeeper.observe.observer import ObserverState, ObserverStatus
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.client import RemotingClient
 from tests.support.system.loops import virtual_time
@@ -219,6 +222,20 @@ def test_the_status_says_the_windows_and_what_is_wrong(tmp_path):
         "  journal: j/ns: not recording: the disk is full",
     ]
     assert json.loads(run("--status", "--json", "--journal", str(tmp_path)).stdout) == STATUS
+
+
+def test_the_status_says_how_long_the_first_reading_takes_and_that_a_sweep_is_late():
+    status = msgspec.convert(STATUS["ns"], ObserverStatus)
+    left = structs.replace(
+        status, state=ObserverState.READING, topics=100_000, unread=60_000, reading_ms=1_003_401
+    )
+    assert next(command._lines("ns", left)) == (
+        "ns: reading: 60,000 of 100,000 topics left, about 16 min 43 s within the budget"
+    )
+    late = structs.replace(status, oldest_ms=125_004)
+    assert "  late: queues and permissions of a topic were last read 2 min 5 s ago" in command._lines(
+        "ns", late
+    )
 
 
 @pytest.mark.parametrize(
