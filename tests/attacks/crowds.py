@@ -4,6 +4,7 @@ import contextlib
 import json
 import resource
 import selectors
+import socket
 import ssl
 import struct
 import threading
@@ -41,6 +42,7 @@ __all__ = [
     "change_and_leave_everywhere",
     "client_hello",
     "leave_frames_half_sent",
+    "leave_little_unread_everywhere",
     "map_queues",
     "register_and_leave_everywhere",
     "register_and_wait_everywhere",
@@ -68,6 +70,27 @@ def allow_connections() -> None:
     """Have as many connections as the system lets one process have."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def leave_little_unread_everywhere(target: Target) -> None:
+    """Leave less unread over each of 4,500 connections than makes a server stop reading.
+
+    Small segments keep the kernel's buffers as small as those of a connection over a network.
+    """
+    allow_connections()
+    burst = frame(105, {"topic": "Wide000000"}) * 8
+    with contextlib.ExitStack() as stack:
+        peers = [stack.enter_context(socket.socket()) for _ in range(target.times(4_500))]
+        for peer in peers:
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1_400)
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            peer.connect(("127.0.0.1", target.port))
+            peer.setblocking(False)
+        for _ in range(9):
+            for peer in peers:
+                with contextlib.suppress(OSError):
+                    peer.send(burst)
+        wait_for_the_end()
 
 
 def leave_frames_half_sent(target: Target) -> None:

@@ -30,6 +30,7 @@ from tests.attacks.crowds import (
     begin_handshakes,
     change_and_leave_everywhere,
     leave_frames_half_sent,
+    leave_little_unread_everywhere,
     map_queues,
     register_and_leave_everywhere,
     register_and_wait_everywhere,
@@ -661,5 +662,6 @@ ROWS = _among((
         register_long_filter_servers),
     Row("84", "250 hosts ask for pages, each time over a new connection", ask_over_ever_new_connections,
         lookup_ms=75),
+    Row("85", "4,500 connections leave 215 KB unread each", leave_little_unread_everywhere, _start_with_20, seconds=20),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -759,8 +759,8 @@ EDGE_MUTANTS = (
     Mutant(
         "only-the-first-unread-answer-counts",
         "remoting/connection.py",
-        "            self._context.unread.add(self, len(answer))\n",
-        "            pass\n",
+        "                self._context.unread.add(self, len(data))\n",
+        "                pass\n",
         "what is written to a slow reader counts, each answer of it",
         ("remoting/test_connection.py",),
     ),

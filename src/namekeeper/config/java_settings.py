@@ -145,7 +145,8 @@ class JavaSettings(Struct, frozen=True, kw_only=True):
         int,
         Property(
             "Unsent answers at which reading from a connection pauses, beyond the socket's buffer; counts"
-            " only if writeBufferLowWaterMark is set too, else 256 KiB",
+            " only if writeBufferLowWaterMark is set too, else 256 KiB. Connections beyond 16 MiB of such"
+            " answers pause once the socket's buffer is full",
             _NETTY,
             "bytes",
             low=0,

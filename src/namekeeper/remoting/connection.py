@@ -125,10 +125,7 @@ class ServerConnection(asyncio.Protocol):
             self._serving = None
         else:
             return
-        was_unread, answer = self._state is UNREAD, self._encode(request, response)
-        self._write(answer)
-        if was_unread:
-            self._context.unread.add(self, len(answer))
+        self._write(self._encode(request, response))
 
     def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
         """Answer a request whose later work failed, as if its handler had raised `error`."""
@@ -169,8 +166,7 @@ class ServerConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
         is_known = self._context.takes_certificate(self.channel, transport.get_extra_info("peercert"))
-        low, high = self._context.limits.write_buffer_bytes
-        self._transport.set_write_buffer_limits(high, low)
+        self._transport.set_write_buffer_limits(**self._context.write_buffer_limits())
         self._context.connections.add(self)
         self._context.counters.connections_total += 1
         self._context.hooks.on_connect(self.channel)
@@ -180,9 +176,14 @@ class ServerConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Process the complete requests; the hot path."""
         self.bytes_in += len(data)
-        if self._state is not FLOWING or (
-            len(data) > SHORT_READ_BYTES
-            and (len(data) > SIMPLE_READ_BYTES or self._context.scheduler.is_late)
+        unread = self._context.unread
+        if (
+            self._state is not FLOWING
+            or unread.is_full
+            or (
+                len(data) > SHORT_READ_BYTES
+                and (len(data) > SIMPLE_READ_BYTES or unread.grows_fast or self._context.scheduler.is_late)
+            )
         ):
             self._receive_carefully(data)
             return
@@ -322,6 +323,8 @@ class ServerConnection(asyncio.Protocol):
         if data and self.channel.is_open:
             self.bytes_out += len(data)
             self._transport.write(data)
+            if self._state is UNREAD:
+                self._context.unread.add(self, len(data))
 
     # When serving is held up.
 
@@ -329,7 +332,7 @@ class ServerConnection(asyncio.Protocol):
         if not self.channel.is_open:
             return
         self._unread.append(data)
-        if self._context.scheduler.has_time():
+        if self._context.scheduler.has_time() and not self._context.unread.grows_fast:
             self._turn()
         else:
             self._note_held()

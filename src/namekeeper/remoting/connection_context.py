@@ -35,6 +35,11 @@ __all__ = [
 WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
 """Low and high mark of the bytes that a peer has not read, beyond the kernel's buffers. Above the high mark
 the server stops reading from the peer, at the low mark it goes on."""
+SHARED_WRITE_BUFFER_BYTES = 16 * 1024 * 1024
+"""Most bytes of all high marks: bytes below a mark count for no limit over all connections. A further
+connection has the marks `NO_BUFFER_BYTES`."""
+NO_BUFFER_BYTES = (0, 1)
+"""Marks with which the server stops reading from a peer as soon as the kernel's buffers are full."""
 DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
 """Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
 
@@ -130,6 +135,13 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     connections: set[Any] = field(default_factory=set)
     log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+
+    def write_buffer_limits(self) -> dict[str, int]:
+        """Return the arguments of `set_write_buffer_limits` for one more connection."""
+        low, high = self.limits.write_buffer_bytes
+        if len(self.connections) * high >= SHARED_WRITE_BUFFER_BYTES:
+            low, high = NO_BUFFER_BYTES
+        return {"high": high, "low": low}
 
     def takes_certificate(self, channel: Channel, certificate: dict[str, Any] | None) -> bool:
         """Keep the names of a peer's certificate, and drop the rest: the transport would keep it.

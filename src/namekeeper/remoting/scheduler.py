@@ -27,7 +27,7 @@ from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["ITERATION_SECONDS", "Peer", "Scheduler"]
+__all__ = ["ITERATION_SECONDS", "Peer", "Scheduler", "call_soon"]
 
 Peer = tuple[str, bool]
 """A host, and whether a broker is registered over the connection."""
@@ -49,7 +49,8 @@ READS_AT_ONCE = 8
 """Connections that decrypt again in one iteration: at most 50 ms if each has 64 KiB in tiny records."""
 
 
-def _call_soon(call: Callable[[], None]) -> None:
+def call_soon(call: Callable[[], None]) -> None:
+    """Call a function in the next iteration of the running loop."""
     asyncio.get_running_loop().call_soon(call)
 
 
@@ -89,7 +90,7 @@ class Scheduler:
     def __init__(
         self,
         clock: Callable[[], float] = perf_counter,
-        call_soon: Callable[[Callable[[], None]], object] = _call_soon,
+        call_soon: Callable[[Callable[[], None]], object] = call_soon,
     ) -> None:
         """Start with empty queues.
 

@@ -2,7 +2,9 @@
 
 The server makes large answers only while there is room, and small answers at once. If they exceed the limit,
 the server closes the connection whose peer has not read for the longest time. An answer counts completely
-until its last byte is written, because the transport keeps it complete, and no longer.
+until its last byte is written, because the transport keeps it complete, and no longer. The answers of a
+disconnected peer count until its transport has ended, which takes until the next event-loop iteration. If
+these and the others together exceed another limit, further requests wait.
 """
 
 from collections import deque
@@ -12,6 +14,7 @@ from time import monotonic
 from typing import Protocol
 
 from namekeeper.messages.catalogue import Handling, codes_handled
+from namekeeper.remoting.scheduler import call_soon
 
 __all__ = ["LARGE_ANSWERS", "LISTS", "QUEUED_BYTES", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
 
@@ -26,6 +29,13 @@ MAX_UNREAD_BYTES = 64 * 1024 * 1024
 """Limit of unread bytes beyond each connection's high water mark. One more answer may be under way."""
 MAX_SHARE = 2
 """Together with lookups, unread answers may be this many times the limit."""
+FULL_SHARE = 3
+"""With the answers of disconnected peers, they may be this many times the limit before all requests wait."""
+GROWTH_SHARE = 8
+"""After a growth by this part of the limit, reads with many requests wait for the next event-loop iteration.
+Otherwise thousands of connections that read nothing would hold up lookups until each has its answers."""
+CALLS_SHARE = 16
+"""Beyond the limit, an answer that must wait causes about so many measurements: all at once, now and then."""
 QUEUED_BYTES = 600
 """Memory of a waiting request of about 80 bytes, or of its answer from the cache."""
 STALL_SECONDS = 5.0
@@ -81,13 +91,37 @@ class _Held:
 class UnreadAnswers:
     """Bytes buffered by connections whose peers are slow to read; used on one event loop only."""
 
-    def __init__(self, limit: int = MAX_UNREAD_BYTES, clock: Callable[[], float] = monotonic) -> None:
-        """Start empty; `clock` counts seconds."""
+    def __init__(
+        self,
+        limit: int = MAX_UNREAD_BYTES,
+        clock: Callable[[], float] = monotonic,
+        call_soon: Callable[[Callable[[], None]], object] = call_soon,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            limit: most bytes of large answers.
+            clock: counts seconds.
+            call_soon: calls a function in the next event-loop iteration; by default the running loop's.
+        """
         self._limit = limit
         self._clock = clock
+        self._call_soon = call_soon
         self._held: dict[Holder, _Held] = {}
+        """Holders that have read nothing for longest come first."""
+        self._disconnected: dict[Holder, int] = {}
+        """Disconnected holders whose transports have not ended -> their buffered bytes."""
+        self._disconnected_bytes = 0
+        self._unmeasured = 0
+        """Calls beyond the limit since the last measurement of all."""
         self.bytes = 0
-        """Buffered bytes at the last measurement."""
+        """Buffered bytes of the others at the last measurement."""
+        self._growth = 0
+        """Bytes by which holders have grown since the last iteration in which they grew fast."""
+        self.is_full = False
+        """Whether all reads wait."""
+        self.grows_fast = False
+        """Whether reads with many requests wait for the next event-loop iteration."""
 
     def keep(
         self,
@@ -110,7 +144,7 @@ class UnreadAnswers:
 
         self.let_go(holder)
         held = self._held[holder] = _Held(written, bytes_waiting, self._clock())
-        self.bytes += held.measure(held.since)
+        self._measure(holder, held, held.since)
         self._enforce()
 
     def add(self, holder: Holder, size: int) -> None:
@@ -118,14 +152,16 @@ class UnreadAnswers:
         held = self._held.get(holder)
         if held is not None:
             held.write(size)
-            self.bytes += held.measure(self._clock())
+            self._measure(holder, held, self._clock())
             self._enforce()
 
     def let_go(self, holder: Holder) -> None:
-        """Note that its peer has read everything, or that it is closed."""
+        """Note that its peer has read everything, or that its transport has ended."""
         held = self._held.pop(holder, None)
         if held is not None:
             self.bytes -= held.counted
+        self._disconnected_bytes -= self._disconnected.pop(holder, 0)
+        self._note_full()
 
     def has_room(self) -> bool:
         """Whether one more large answer may be made; disconnects peers that read nothing for too long."""
@@ -140,16 +176,41 @@ class UnreadAnswers:
 
     def _enforce(self) -> None:
         if self.bytes > MAX_SHARE * self._limit:
-            self._look()
-        while self.bytes > MAX_SHARE * self._limit:
-            self._disconnect(min(self._held, key=lambda each: self._held[each].since))
+            self._unmeasured += 1
+            if self._unmeasured * CALLS_SHARE >= len(self._held):
+                self._look()
+            while self.bytes > MAX_SHARE * self._limit:
+                self._disconnect(next(iter(self._held)))
+        self._note_full()
 
     def _look(self) -> None:
         """Measure again, and note which peers have read."""
+        self._unmeasured = 0
         now = self._clock()
-        for held in self._held.values():
-            self.bytes += held.measure(now)
+        for holder, held in list(self._held.items()):
+            self._measure(holder, held, now)
+
+    def _measure(self, holder: Holder, held: _Held, now: float) -> None:
+        before = held.since
+        growth = held.measure(now)
+        self.bytes += growth
+        self._growth += max(0, growth)
+        if held.since != before:  # it comes last
+            self._held[holder] = self._held.pop(holder)
 
     def _disconnect(self, holder: Holder) -> None:
-        self.let_go(holder)
+        held = self._held.pop(holder)
+        self.bytes -= held.counted
+        self._disconnected[holder] = held.counted
+        self._disconnected_bytes += held.counted
         holder.abort()
+
+    def _note_full(self) -> None:
+        self.is_full = self.bytes + self._disconnected_bytes > FULL_SHARE * self._limit
+        is_fast = self.is_full or self._growth > self._limit // GROWTH_SHARE
+        if is_fast and not self.grows_fast:
+            self.grows_fast = True
+            self._call_soon(self._begin_iteration)
+
+    def _begin_iteration(self) -> None:
+        self._growth, self.grows_fast = 0, False

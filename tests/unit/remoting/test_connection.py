@@ -440,6 +440,26 @@ class TestTurns:
 
 
 class TestSlowReaders:
+    @pytest.mark.parametrize(("is_full", "requests"), [(True, 1), (False, 20)])
+    async def test_while_answers_that_nobody_reads_take_too_much_reads_wait(
+        self, is_full: bool, requests: int
+    ):
+        joined = Joined()
+        unread = joined.context.unread
+        unread.is_full, unread.grows_fast = is_full, True
+        joined.deliver(b"".join(map(frame, range(requests))))
+        assert joined.answers == []
+        assert not joined.transport.is_reading()
+        unread.is_full = unread.grows_fast = False
+        await eventually(lambda: joined.answered == list(range(requests)))
+        await eventually(joined.transport.is_reading)
+
+    async def test_a_single_request_does_not_wait_for_others_that_read_nothing(self):
+        joined = Joined()
+        joined.context.unread.grows_fast = True
+        joined.deliver(frame(1))
+        assert joined.answered == [1]
+
     async def test_a_peer_that_does_not_read_is_not_read_from(self):
         joined = Joined(lambda *_: Response(body=b"x" * 100_000))
         joined.transport.peer_reads = False

@@ -106,7 +106,7 @@ async def test_a_connection_that_is_aborted_for_what_it_holds_is_closed_by_a_lim
     async with closing() as (server, closed), connect(server.addresses[0]) as peer:
         await peer.ask()
         (connection,) = server.connections
-        server._context.unread.let_go(connection)
+        server._context.unread.keep(connection, lambda: 1)
         server._context.unread._disconnect(connection)
         assert await ended(closed) is ClosedBy.LIMIT
 

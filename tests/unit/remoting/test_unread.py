@@ -3,7 +3,9 @@
 What small answers add up to has a limit, too.
 """
 
-from namekeeper.remoting.unread import QUEUED_BYTES, STALL_SECONDS, UnreadAnswers
+from collections.abc import Callable
+
+from namekeeper.remoting.unread import CALLS_SHARE, QUEUED_BYTES, STALL_SECONDS, UnreadAnswers
 
 
 class Slow:
@@ -20,7 +22,8 @@ class Held:
 
     def __init__(self) -> None:
         self.time = 0.0
-        self.unread = UnreadAnswers(10, clock=lambda: self.time)
+        self.next_iteration: list[Callable[[], None]] = []
+        self.unread = UnreadAnswers(10, lambda: self.time, self.next_iteration.append)
         self.one, self.other = Slow(5), Slow(6)
         for holder in (self.one, self.other):
             self.unread.keep(holder, lambda holder=holder: holder.size)
@@ -124,7 +127,48 @@ def test_many_are_disconnected_if_it_takes_many() -> None:
 
 
 def test_requests_that_wait_count_too() -> None:
-    unread = UnreadAnswers(10 * QUEUED_BYTES)
+    unread = UnreadAnswers(100 * QUEUED_BYTES)
     waiting = [b"request", b"request"]
     unread.keep(Slow(0), lambda: 1, waiting, [b"more", b"bytes"])
     assert unread.bytes == 1 + 2 * QUEUED_BYTES + 9
+
+
+def test_answers_of_a_disconnected_peer_count_until_its_transport_has_ended() -> None:
+    """Thousands were disconnected in one event-loop iteration, and their answers took 800 MiB of 128."""
+    held = Held()
+    large = Slow(20)
+    held.unread.keep(large, lambda: large.size)
+    assert [each.is_aborted for each in (held.one, held.other, large)] == [True, True, False]
+    assert (held.unread.bytes, held.unread.is_full) == (20, True)
+    held.unread.let_go(held.one)
+    assert held.unread.is_full is False
+
+
+def test_after_fast_growth_reads_with_many_requests_wait_for_the_next_iteration() -> None:
+    held = Held()
+    assert held.unread.grows_fast
+    (begin_iteration,) = held.next_iteration
+    begin_iteration()
+    assert not held.unread.grows_fast
+    held.other.size += 1
+    held.unread.add(held.other, 1)
+    assert not held.unread.grows_fast
+    held.other.size += 1
+    held.unread.add(held.other, 1)
+    assert held.unread.grows_fast
+
+
+def test_many_connections_beyond_the_limit_are_not_all_measured_for_each_answer() -> None:
+    """3,000 connections that read nothing took seconds of a processor."""
+    measured = 0
+    unread = UnreadAnswers(1_000, lambda: 0.0, lambda _: None)
+
+    def written() -> int:
+        nonlocal measured
+        measured += 1
+        return 4
+
+    for _ in range(3_000):
+        unread.keep(Slow(4), written)
+    assert unread.bytes == 2_000
+    assert measured < 2 * CALLS_SHARE * 3_000
