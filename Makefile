@@ -14,7 +14,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help chart crds apiserver setup setup-pipeline dev demo demo-java test test-long pages peers interop spark spark-long differential attacks soak fuzz branches mutants mutants-sql mutants-generated mutants-native compiled fuzz-native fuzz-native-compiled sanitize-native native native-alone native-install native-installed native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container docs bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart crds apiserver setup setup-pipeline dev demo demo-java test processes test-long pages peers interop spark spark-long differential attacks soak fuzz branches mutants mutants-sql mutants-generated mutants-native compiled fuzz-native fuzz-native-compiled sanitize-native native native-alone native-install native-installed native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container docs bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -58,10 +58,14 @@ demo: $(VENV)/.pipeline ## an incident in a small cluster, and what is remembere
 demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through namekeeper (needs java and mvn)
 	$(BIN)/python -m tests.interop.demo_java
 
-test: $(VENV)/.test ## the tests that need neither Java nor a browser
-	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not interop and not long' --ignore tests/browser $(ARGS)
+SHORT := -m 'not slow and not interop and not long'
+test: $(VENV)/.test ## the tests that need neither Java nor a browser nor a process of their own
+	$(BIN)/python -m pytest $(SPREAD) $(SHORT) --ignore tests/browser --ignore tests/process $(ARGS)
 
-test-long: $(VENV)/.test ## tests of which `make test` takes only a seed or a sample
+processes: $(VENV)/.test ## the tests that start servers and commands as processes, end them and look at what is left
+	$(BIN)/python -m pytest $(SPREAD) $(SHORT) tests/process $(ARGS)
+
+test-long: $(VENV)/.test ## tests of which `make test` and `make processes` take only a seed or a sample
 	$(BIN)/python -m pytest $(SPREAD) -m 'long and not slow and not interop' --ignore tests/browser $(ARGS)
 
 # By file: the tests of a file share a server or a warehouse, which takes half a minute to make.
@@ -242,7 +246,7 @@ types: $(VENV)/.dev ## types
 layers: $(VENV)/.dev ## which package may import which
 	$(BIN)/lint-imports
 
-check: lint types layers test ## all of it but Java
+check: lint types layers test processes ## all of it but Java
 
 clean: ## what was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,9 +5,7 @@ import logging
 import os
 import signal
 import threading
-from collections import defaultdict
 from collections.abc import Generator, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +24,6 @@ __all__: list[str] = []
 
 THREAD_GRACE_SECONDS = 30.0
 """A thread that was told to stop may need a moment; this is waited for, not slept."""
-
-PROCESSES = "tests/process/"
-"""What the identifiers of tests of processes begin with: to compare paths takes a second of each run."""
 
 # The time limit of a test is pytest's. The same examples each time, so that a failure says something about a change;
 # `--hypothesis-profile drawn`, as at night, tries new ones. By 40 of them every mutant is caught.
@@ -67,28 +62,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let half of the workers begin with tests of processes, those first that wait for long; else keep the order.
-
-    So the others compute while these wait, and no core is idle at the end. A worker gets a contiguous part of all
-    tests.
-    """
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    files = defaultdict[Path, list[pytest.Item]](list)
-    others: list[pytest.Item] = []
-    for item in items:
-        (files[item.path] if item.nodeid.startswith(PROCESSES) else others).append(item)
-    first: list[list[pytest.Item]] = [[] for _ in range(max(1, workers // 2))]
-    ordered = sorted(files.values(), key=lambda some: some[0].get_closest_marker("waits") is None)
-    for number, some in enumerate(ordered):
-        first[number % len(first)] += some
-    rest = iter(others)
-    left, found = len(items), list[pytest.Item]()
-    for number in range(workers):
-        part = left // (workers - number)
-        left -= part
-        begin = first[number] if number < len(first) else []
-        found += [*begin, *islice(rest, max(0, part - len(begin)))]
-    items[:] = [*found, *rest]
+    """Begin with tests that wait for long: other workers compute meanwhile, and no core is idle at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("waits") is None)
 
 
 @pytest.hookimpl(optionalhook=True)
