@@ -99,8 +99,7 @@ def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def records_of(seed: int, count: int, actions: int) -> list[Record]:
-    some = histories(seed, count, actions=actions)
-    return [record for each in some for records in each.records.values() for record in records]
+    return [record for each in histories(seed, count, actions=actions) for record in records_in(each)]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +113,7 @@ def test_incidents_of_journals_are_those_of_gold(seed: int, count: int, actions:
     assert rows_of(incidents_of_cluster(live(records))) == wanted
     assert any(row["to_ts"] is None for row in wanted)
     assert len(KINDS & {row["kind"] for row in wanted}) >= 5
+    assert {row["kind"] for row in wanted if row["to_window_ms"]} >= {"broker_away", "topic_unwritable"}
 
 
 def test_every_kind_of_incident_is_that_of_gold():
@@ -146,10 +146,16 @@ def test_disagreements_of_journals_are_those_of_gold(seed, count, actions, toget
     assert {row["to_ts"] is None for row in wanted} == {True, False}
     assert {row["cause"] for row in wanted} == CAUSES
     assert any(len(row["name_servers"]) > 1 for row in wanted)
+    assert any(row["to_window_ms"] for row in wanted)
 
 
 def records_in(world: WrittenHistory) -> list[Record]:
-    return [record for some in world.records.values() for record in some]
+    """The records of a history, in which half of the changes have a window as if an observer had recorded them."""
+    return [
+        {**record, "window_ms": record["ts"] % 4_000} if "cause" in record and record["ts"] % 2 else record
+        for some in world.records.values()
+        for record in some
+    ]
 
 
 def same_drift(records: Sequence[Record], of_gold: Sequence[Mapping[str, Any]], name: str) -> None:
@@ -220,8 +226,8 @@ def test_an_incident_that_an_observer_saw_has_the_window_of_gold():
     records = of_observed()
     found = rows_of(incidents(live(records)))
     assert found == in_order(of_gold(records))
-    assert [(row["kind"], row["from_window_ms"]) for row in found] == [
-        ("broker_away", 6_000), ("topic_unwritable", 4_000),
+    assert [(row["kind"], row["from_window_ms"], row["to_window_ms"]) for row in found] == [
+        ("broker_away", 6_000, 2_000), ("topic_unwritable", 4_000, 3_000),
     ]  # fmt: skip
 
 

@@ -52,7 +52,7 @@ MADE = MadeDrift(
     DriftCause.ORDER_DIFFERS, KvSubject("ORDER_TOPIC_CONFIG", "t"), frozenset({"ns-1"}),
     Between(100_000, 100_010), Between(170_000, 170_010),
 )  # fmt: skip
-REPORTED = LackingPeriod(MADE.subject, "ns-1", MADE.cause, 105_000, 9_000, 178_000, is_open=False)
+REPORTED = LackingPeriod(MADE.subject, "ns-1", MADE.cause, 105_000, 9_000, 178_000, 0, is_open=False)
 
 
 def test_a_drift_that_is_reported_within_its_windows_is_no_complaint():

@@ -14,6 +14,7 @@ __all__ = [
     "instant_of",
     "iso_text",
     "shown",
+    "shown_period",
     "shown_start",
     "shown_window",
     "zone_of",
@@ -124,6 +125,20 @@ def shown_window(ms: int, window_ms: int, zone: Zone) -> str:
 def shown_start(ms: int, window_ms: int, zone: Zone) -> str:
     """The start of something that lasts: `since A`, or `began between A and B` if an observer recorded it."""
     return f"{'began' if window_ms else 'since'} {shown_window(ms, window_ms, zone)}"
+
+
+def shown_period(start: tuple[int, int], end: tuple[int, int], zone: Zone) -> str:
+    """A period, as `A to B`; with a window, as `between A and B, over at C` or `A, over between B and C`.
+
+    Args:
+        start: wall ms, and the window of the start in ms; 0: it is exact.
+        end: the same of the end.
+        zone: the reader's.
+    """
+    begun, over = shown_window(*start, zone), shown_window(*end, zone)
+    if end[1]:
+        return f"{begun}, over {over}"
+    return f"{begun}, over at {over}" if start[1] else f"{begun} to {over}"
 
 
 def _read(text: str, now_ms: int, zone: Zone) -> int:

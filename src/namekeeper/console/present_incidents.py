@@ -197,6 +197,7 @@ def _incident_value(seen: SeenIncident) -> dict[str, Any]:
         "from_ts": each.from_ts,
         "from_window_ms": each.from_window_ms or 0,
         "to_ts": each.to_ts,
+        "to_window_ms": each.to_window_ms or 0,
         "is_forgotten": each.is_forgotten,
         "broker_names": each.broker_names[:NAMES_LIMIT],
         "planned": each.planned,

@@ -182,12 +182,14 @@ def _incident(
     broker_names = sorted({each.broker_name for each in brokers} | named_by_topics)
     name_servers = sorted({each.namesrv for each in some})
     since = min(each.since for each in some)
+    is_open, to = any(each.is_open for each in some), _end(some)
+    to_window_ms = to - max(each.to - each.to_window_ms for each in some)
     return FoundIncident(
         kind=IncidentKind.DRIFT,
         cluster=cluster_name,
         subject=min(topics or broker_names or name_servers),
         from_ts=since,
-        to_ts=None if any(each.is_open for each in some) else _end(some),
+        to_ts=None if is_open else to,
         cause=some[0].cause,
         peer=None,
         brokers=len({(each.broker_name, each.broker_id) for each in brokers} or named_by_topics),
@@ -196,6 +198,7 @@ def _incident(
         first_topic=None,
         name_servers=name_servers,
         from_window_ms=since - min(each.since - each.window_ms for each in some) or None,
+        to_window_ms=None if is_open else to_window_ms or None,
         topic_names=sorted(topics) if len(topics) <= TOPIC_NAMES else [],
         drift=_facts(some, cluster),
     )

@@ -51,6 +51,8 @@ class LackingPeriod(Struct, frozen=True):
     """The start was up to this long before `since`; 0: exactly then."""
     to: int
     """Wall ms; the last instant that is known if it is open."""
+    to_window_ms: int
+    """The end was up to this long before `to`; 0: exactly then."""
     is_open: bool
     """Whether it had not ended at the last instant that is known of all name servers."""
 
@@ -113,7 +115,9 @@ class LackingFinder:
             return
         end_ms = TOGETHER_END_MS if last.at_end else SHORTEST_DRIFT_MS
         is_open = last.to > self._horizon - end_ms
-        found = LackingPeriod(subject, namesrv, cause, first.since, first.from_window_ms, last.to, is_open)
+        found = LackingPeriod(
+            subject, namesrv, cause, first.since, first.from_window_ms, last.to, last.to_window_ms, is_open
+        )
         if not self._was_wiped(found):
             yield found
 

@@ -75,6 +75,8 @@ class IncidentFacts(Struct, kw_only=True, frozen=True):
     """For kind `deviation`: how something is not as the expected state says."""
     planned: str = ""
     """Ids of the maintenance windows that it is a part of; empty: it is not planned."""
+    to_window_ms: int = 0
+    """The end was up to this long before `to_ts`; 0: exactly then, or it is open."""
 
 
 def facts_of(seen: SeenIncident) -> IncidentFacts:
@@ -115,6 +117,7 @@ def facts_of(seen: SeenIncident) -> IncidentFacts:
         is_forgotten=exact.is_forgotten,
         deviation=exact.deviation,
         planned=exact.planned,
+        to_window_ms=exact.to_window_ms or 0,
     )
 
 

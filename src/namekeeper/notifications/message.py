@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from namekeeper.answers.times import Zone, iso_text, shown, shown_start, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown_period, shown_start
 from namekeeper.notifications.incident_facts import IncidentFacts, plain, summary
 from namekeeper.notifications.receivers import IncidentSeverity
 
@@ -136,7 +136,7 @@ def _lines(message: Message, zone: Zone) -> Iterator[str]:
 
 def _details(event: IncidentEvent, zone: Zone) -> Iterator[str]:
     facts = event.facts
-    comma = "," if facts.from_window_ms else ""
+    comma = "," if _has_windows(facts) else ""
     yield f"{facts.what}{comma} {_period(facts, zone)}"
     if facts.is_forgotten:
         yield "it is not expected any more"
@@ -157,12 +157,15 @@ def _line(event: IncidentEvent) -> str:
 
 
 def _period(facts: IncidentFacts, zone: Zone) -> str:
-    start = (facts.from_ts, facts.from_window_ms, zone)
+    start = facts.from_ts, facts.from_window_ms
     if facts.to_ts is None:
-        return shown_start(*start)
-    to = shown(facts.to_ts, zone)
-    begun = shown_window(*start)
-    return f"began {begun}, over at {to}" if facts.from_window_ms else f"from {begun} to {to}"
+        return shown_start(*start, zone)
+    period = shown_period(start, (facts.to_ts, facts.to_window_ms), zone)
+    return f"{'began' if _has_windows(facts) else 'from'} {period}"
+
+
+def _has_windows(facts: IncidentFacts) -> bool:
+    return bool(facts.from_window_ms or facts.to_window_ms)
 
 
 def _why(facts: IncidentFacts) -> str:

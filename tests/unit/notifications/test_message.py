@@ -54,18 +54,29 @@ def test_the_text_of_an_incident_that_opened():
     ]
 
 
-def test_the_text_of_an_incident_that_is_over_has_its_duration():
+OVER = "2027-01-15 08:29:08.000 UTC"
+
+
+@pytest.mark.parametrize(
+    ("window_ms", "period"),
+    [
+        (None, f" from 2027-01-15 08:01:00.000 UTC to {OVER}"),
+        (
+            8_000,
+            f", began 2027-01-15 08:01:00.000 UTC, over between 2027-01-15 08:29:00.000 UTC and {OVER}",
+        ),
+    ],
+)
+def test_the_text_of_an_incident_that_is_over_has_its_duration(window_ms: int | None, period: str):
     settings = settings_of()
     outbox = started(settings)
-    over = found(from_ts=START + MINUTE, to_ts=START + 29 * MINUTE + 8_000)
+    over = found(from_ts=START + MINUTE, to_ts=START + 29 * MINUTE + 8_000, to_window_ms=window_ms)
     outbox.tracking.see(seen(over, up_to=START + 30 * MINUTE), START + 30 * MINUTE)
     outbox.plan(settings, START + 30 * MINUTE)
     (message,) = sent_until_quiet(outbox, settings, START + 30 * MINUTE)
     assert [each.event for each in message.events] == ["opened", "closed"]
     assert title_of(message) == "[over] broker-a away: over after 28 min 8 s"
-    assert body_of(message, UTC).splitlines()[0] == (
-        "broker-a away from 2027-01-15 08:01:00.000 UTC to 2027-01-15 08:29:08.000 UTC"
-    )
+    assert body_of(message, UTC).splitlines()[0] == f"broker-a away{period}"
 
 
 def test_a_cause_that_is_not_known_is_said_to_be_so():

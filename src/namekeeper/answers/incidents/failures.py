@@ -77,6 +77,7 @@ class IncidentPart(Struct):
     is_forgotten: bool = False
     closed_by: str | None = None
     window_ms: int = 0
+    to_window_ms: int = 0
     island: int = 0
 
     @property
@@ -151,9 +152,14 @@ def _of_brokers(
     every: Sequence[NamesrvFacts], outages: Iterable[BrokerOutage], horizon: int
 ) -> Iterator[IncidentPart]:
     ends: dict[tuple[BrokerKey, int], _End] = {}
+    begun: dict[tuple[BrokerKey, int], int] = defaultdict(int)
+    """The longest window of the registrations that began at an instant."""
     for session in (each for facts in every for each in facts.sessions):
         if session.ended_by in {"gone", "changed"}:
             _add_end(ends, session)
+        if session.from_window_ms:
+            start = BrokerKey(session.cluster, session.broker_name, session.broker_id), session.valid_from
+            begun[start] = max(begun[start], session.from_window_ms)
     for outage in outages:
         key = outage.key
         end = ends.get((key, outage.since))
@@ -167,6 +173,7 @@ def _of_brokers(
             is_forgotten=outage.is_last and outage.until < horizon,
             closed_by=None if end is None else min(end.closers, default=None),
             window_ms=0 if end is None else max(end.windows),
+            to_window_ms=begun.get((key, outage.until), 0),
         )  # fmt: skip
 
 
@@ -192,10 +199,12 @@ def _of_permissions(every: Sequence[NamesrvFacts], last_cluster: Mapping[str, st
             IncidentPart(
                 IncidentKind.PERMISSION_WIPED, last_cluster.get(name), "", Way.PERMISSION, name, name,
                 row.valid_from, row.to, cause=row.from_cause, peer=row.from_peer, broker_name=name,
-                broker=name, namesrv=row.namesrv, window_ms=row.from_window_ms,
+                broker=name, namesrv=row.namesrv, window_ms=row.from_window_ms, to_window_ms=row.to_window_ms,
             ),
         )  # fmt: skip
+        earliest = max(one.to - one.to_window_ms, row.to - row.to_window_ms)
         one.to = max(one.to, row.to)
+        one.to_window_ms = one.to - earliest
         one.peer = min(filter(None, (one.peer, row.from_peer)), default=None)
         one.window_ms = max(one.window_ms, row.from_window_ms)
     yield from found.values()

@@ -26,6 +26,7 @@ from namekeeper.common.shadow_names import is_shadow
 from namekeeper.history.history import History
 from namekeeper.history.rows import LiveKey
 from namekeeper.journal.contract.activity import UnknownTopicMinute
+from namekeeper.model.broker import MASTER_ID
 
 __all__ = ["FoundIncident", "in_order", "incidents", "incidents_by_cluster", "incidents_of_cluster"]
 
@@ -65,6 +66,8 @@ class FoundIncident(Struct, kw_only=True):
     closed_by: str | None = None
     from_window_ms: int | None = None
     """The start was up to this long before `from_ts`; None: exactly then."""
+    to_window_ms: int | None = None
+    """The end was up to this long before `to_ts`; None: exactly then, or it is open."""
     planned: str = ""
     """Ids of the maintenance windows that it is a part of; empty: it is not planned."""
     deviation: DeviationKind | None = None
@@ -199,7 +202,7 @@ def _incidents_of(every: Sequence[NamesrvFacts]) -> Iterator[FoundIncident]:
     for id_, incident in found:
         _add_cost(incident, costs.get(id_, ()), minutes, horizon)
         if incident.to_ts is not None and incident.to_ts >= horizon:
-            incident.to_ts = None
+            incident.to_ts = incident.to_window_ms = None
         yield incident
 
 
@@ -226,6 +229,7 @@ def _of_failures(broken: Iterable[IncidentPart]) -> _Found:
         brokers = {each.broker for each in parts if each.broker is not None}
         is_mass = id_.kind is IncidentKind.BROKER_AWAY and len(brokers) >= MASS_BROKERS
         since = min(each.since for each in parts)
+        to = max(each.to for each in parts)
         yield (
             id_,
             FoundIncident(
@@ -233,7 +237,7 @@ def _of_failures(broken: Iterable[IncidentPart]) -> _Found:
                 cluster=id_.cluster,
                 subject=min(each.subject for each in parts),
                 from_ts=since,
-                to_ts=max(each.to for each in parts),
+                to_ts=to,
                 cause=_least(each.cause for each in parts),
                 peer=_least(each.peer for each in parts),
                 brokers=len(brokers),
@@ -245,6 +249,7 @@ def _of_failures(broken: Iterable[IncidentPart]) -> _Found:
                 is_forgotten=any(each.is_forgotten for each in parts),
                 closed_by=_least(each.closed_by for each in parts if each.cause == "channel_closed"),
                 from_window_ms=_window(since, ((each.since, each.window_ms) for each in parts)),
+                to_window_ms=_window_of_end(to, ((each.to, each.to_window_ms) for each in parts)),
             ),
         )
 
@@ -284,8 +289,10 @@ def _of_topics(
         rows[period.topic, period.broker_name, period.to_cause].append(period)
     for some_rows in rows.values():
         some_rows.sort(key=_end_of)
+    ends = _ends_of_outages(every, changed)
     for id_, some in of_id.items():
         since = min(each.outage.since for each in some)
+        to = max(each.outage.until for each in some)
         yield (
             id_,
             FoundIncident(
@@ -293,7 +300,7 @@ def _of_topics(
                 cluster=id_.cluster,
                 subject=min(each.outage.topic for each in some),
                 from_ts=since,
-                to_ts=max(each.outage.until for each in some),
+                to_ts=to,
                 cause=_least(each.cause for each in some),
                 peer=_least(each.peer for each in some),
                 brokers=len({each.broker_name for each in some} - {None}),
@@ -303,6 +310,10 @@ def _of_topics(
                 topic_names=_sorted(each.outage.topic for each in some)[:TOPIC_NAMES],
                 name_servers=_sorted(name for each in some for name in _changed_at(each, rows)),
                 from_window_ms=_window(since, ((each.outage.since, each.window_ms) for each in some)),
+                to_window_ms=_window_of_end(
+                    to,
+                    ((each.outage.until, ends[each.outage.topic, each.outage.until]) for each in some),
+                ),
             ),
         )
 
@@ -403,6 +414,33 @@ def _sorted(values: Iterable[str | None]) -> list[str]:
     return sorted({each for each in values if each is not None})
 
 
+def _ends_of_outages(
+    every: Sequence[NamesrvFacts], changed: Iterable[ExplainedOutage]
+) -> Mapping[tuple[str, int], int]:
+    """Topic and end of an outage -> longest window of the changes of the topic and of its masters then."""
+    wanted: dict[str, list[int]] = defaultdict(list)
+    for until, topic in sorted({(each.outage.until, each.outage.topic) for each in changed}):
+        wanted[topic].append(until)
+    masters: dict[tuple[str, str, int], int] = {}
+    for session in (each for facts in every for each in facts.sessions):
+        if session.broker_id == MASTER_ID and session.from_window_ms:
+            masters[session.namesrv, session.broker_name, session.valid_from] = session.from_window_ms
+    found: dict[tuple[str, int], int] = defaultdict(int)
+    for row in (each for facts in every for each in facts.topics):
+        ends = wanted.get(row.topic, ())
+        for at in ends[bisect_left(ends, row.valid_from) : bisect_right(ends, row.to)]:
+            began = row.from_window_ms if row.valid_from == at else 0
+            ended = row.to_window_ms if row.to == at else 0
+            master = masters.get((row.namesrv, row.broker_name, at), 0)
+            found[row.topic, at] = max(found[row.topic, at], began, ended, master)
+    return found
+
+
 def _window(since: int, of_each: Iterable[tuple[int, int]]) -> int | None:
     """How long before its start an incident may have begun."""
     return since - min(at - window_ms for at, window_ms in of_each) or None
+
+
+def _window_of_end(to: int, of_each: Iterable[tuple[int, int]]) -> int | None:
+    """How long before its end an incident may have ended."""
+    return to - max(at - window_ms for at, window_ms in of_each) or None

@@ -8,7 +8,7 @@ from namekeeper.answers.incidents.deviation import Deviation, deviation_text
 from namekeeper.answers.incidents.failures import IncidentKind
 from namekeeper.answers.incidents.incident import FoundIncident
 from namekeeper.answers.phrases import CLOSED_BY
-from namekeeper.answers.times import Zone, iso_text, shown, shown_start, shown_window
+from namekeeper.answers.times import Zone, iso_text, shown_period, shown_start
 from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable
@@ -87,13 +87,11 @@ def incident_line(incident: FoundIncident, now: int, zone: Zone) -> str:
         now: the last instant that is known, wall ms.
         zone: the reader's.
     """
-    window_ms = incident.from_window_ms or 0
+    start = incident.from_ts, incident.from_window_ms or 0
     lasted = shown_duration((now if incident.to_ts is None else incident.to_ts) - incident.from_ts)
-    for_long = f"{shown_start(incident.from_ts, window_ms, zone)} ({lasted})"
+    for_long = f"{shown_start(*start, zone)} ({lasted})"
     if incident.to_ts is not None:
-        begun = shown_window(incident.from_ts, window_ms, zone)
-        to = ", over at" if window_ms else " to"
-        for_long = f"{begun}{to} {shown(incident.to_ts, zone)} ({lasted})"
+        for_long = f"{shown_period(start, (incident.to_ts, incident.to_window_ms or 0), zone)} ({lasted})"
     if incident.is_forgotten:
         for_long += ", then not expected any more"
     planned = f"planned: window {incident.planned}" if incident.planned else ""

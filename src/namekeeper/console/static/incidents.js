@@ -21,6 +21,7 @@ const Places = ({ row }) => {
 
 const Lasted = ({ row, upTo }) => [
   h("div", { key: "lasted" }, duration((row.to_ts === null ? upTo : row.to_ts) - row.from_ts)),
+  row.to_window_ms ? h("div", { key: "window", class: "soft" }, `or up to ${duration(row.to_window_ms)} less`) : null,
   row.is_forgotten ? h("div", { key: "forgotten", class: "soft" }, "then not expected any more") : null];
 
 const rowOf = (row, upTo) => ({

@@ -77,7 +77,8 @@ _VIEWS = (
             ),
             *columns(
                 "from_window_ms bigint: It began up to this long before began_at: an observer recorded that;"
-                " null: exact."
+                " null: exact.",
+                "to_window_ms bigint: It ended up to this long before ended_at; null: exact, or it is open.",
             ),
         ),
     ),

@@ -391,6 +391,8 @@ INCIDENT = Table(
         " protocol_error, tls, front or server; null: not known.",
         "from_window_ms bigint: It began up to this long before from_ts: an observer recorded that; null:"
         " exact.",
+        "to_window_ms bigint: It ended up to this long before to_ts: an observer recorded that; null: exact,"
+        " it is open, or an earlier version made the row.",
     )
     + _LABEL,
 )

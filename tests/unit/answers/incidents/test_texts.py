@@ -87,6 +87,12 @@ def test_an_observed_incident_began_between_two_times():
     )
 
 
+def test_an_observed_incident_is_over_between_two_times():
+    one = incident(IncidentKind.BROKER_AWAY, to_ts=MINUTE, to_window_ms=2_000)
+    over = "over between 1970-01-01 00:00:58.000 UTC and 1970-01-01 00:01:00.000 UTC"
+    assert incident_line(one, 9 * MINUTE, UTC) == f"b0 away  1970-01-01 00:00:00.000 UTC, {over} (1 min)"
+
+
 def test_json_has_times_in_utc_beside_those_in_ms():
     value = to_builtins(incident_value(incident(IncidentKind.BROKER_AWAY, to_ts=MINUTE)))
     assert (value["from"], value["to"], value["is_open"]) == (

@@ -1,6 +1,7 @@
 -- An incident of these days; the one with the highest cost comes first.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, lasted_ms, cause, peer, brokers, broker_names, topics,
---   first_topic, name_servers, lookups, languages, is_forgotten, topic_ms, closed_by, from_window_ms, cluster_label
+--   first_topic, name_servers, lookups, languages, is_forgotten, topic_ms, closed_by, from_window_ms, to_window_ms,
+--   cluster_label
 -- reads: incident, name_server_session
 WITH known AS (
   SELECT max(knows_up_to) AS up_to FROM name_server_session
@@ -9,7 +10,7 @@ SELECT
   i.kind, i.cluster, i.subject, i.from_ts, i.to_ts, i.is_open,
   coalesce(i.to_ts, k.up_to) - i.from_ts AS lasted_ms,
   i.cause, i.peer, i.brokers, i.broker_names, i.topics, i.first_topic, i.name_servers, i.lookups, i.languages,
-  i.is_forgotten, i.topic_ms, i.closed_by, i.from_window_ms, i.cluster_label
+  i.is_forgotten, i.topic_ms, i.closed_by, i.from_window_ms, i.to_window_ms, i.cluster_label
 FROM incident i
 CROSS JOIN known k
 WHERE

@@ -31,6 +31,7 @@ _COLUMNS = (
     ReportColumn("from_ts", "from", shown_time),
     window_column("from_window_ms", "or earlier by"),
     ReportColumn("until_ts", "to", shown_time),
+    window_column("to_window_ms", "or earlier by"),
     ReportColumn("lasted", "for", is_number=True),
     ReportColumn("why", "why"),
     LABEL,
@@ -110,6 +111,7 @@ def _group(rows: Sequence[Row]) -> Row:
     often = f", {len(rows):,} times" if len(rows) > 1 else ""
     lasted_ms = sum(row["lasted_ms"] for row in rows)
     is_open = any(row["is_open"] for row in rows)
+    last = max(in_order, key=lambda row: row["from_ts"] + row["lasted_ms"])
     return {
         **rows[0],
         "what": f"{_what(rows[0])}{often}",
@@ -117,6 +119,7 @@ def _group(rows: Sequence[Row]) -> Row:
         "from_ts": times[0][0],
         "from_window_ms": in_order[0]["from_window_ms"],
         "until_ts": max(until for _, until in times),
+        "to_window_ms": last["to_window_ms"],
         "lasted_ms": lasted_ms,
         "is_open": is_open,
         "lasted": f"{shown_milliseconds(lasted_ms)}{_ending(rows, is_open=is_open)}",

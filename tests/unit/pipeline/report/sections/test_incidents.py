@@ -198,9 +198,9 @@ def test_an_incident_shows_by_how_much_it_may_have_begun_earlier():
         "to_ts": first["to_ts"] - HOUR,
         "from_window_ms": 4_000,
     }
-    rows = [{**first, "from_window_ms": 2_000}, earlier, second]
+    rows = [{**first, "from_window_ms": 2_000, "to_window_ms": 1_000}, earlier, second]
     found = made_section("incidents", {**ROWS, "incidents": rows})
-    assert [(row["from_ts"], row["from_window_ms"]) for row in found.rows] == [
-        (earlier["from_ts"], 4_000),
-        (second["from_ts"], None),
+    assert [(row["from_ts"], row["from_window_ms"], row["to_window_ms"]) for row in found.rows] == [
+        (earlier["from_ts"], 4_000, 1_000),
+        (second["from_ts"], None, None),
     ]

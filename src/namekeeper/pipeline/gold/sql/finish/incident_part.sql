@@ -3,7 +3,7 @@
 -- name what was lost: the session of a broker, the permission of a broker name, or a name server. Of a disagreement,
 -- `namesrv` lacks what another name server has (docs/decisions/0042).
 -- columns: kind, cluster_label, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer,
---   broker_name, broker, namesrv, topic, is_forgotten, closed_by, from_window_ms
+--   broker_name, broker, namesrv, topic, is_forgotten, closed_by, from_window_ms, to_window_ms
 -- reads: broker_group_history, broker_session, broker_state_daily, incident_horizon, labelled_period, lost_records,
 --   name_server_timeline, server, topic_route, view_drift_broker, view_drift_topic
 -- kept: it has few rows, and the queries over it need it six times
@@ -47,10 +47,25 @@ broker_end AS (
   WHERE s.ended_by IN ('gone', 'changed') AND k.cluster_label = o.cluster_label
   GROUP BY o.cluster_label, o.cluster, o.broker_name, o.broker_id, o.from_ts
 ),
+-- The registrations with which an outage ended.
+broker_return AS (
+  SELECT
+    o.cluster_label, o.cluster, o.broker_name, o.broker_id, o.from_ts, max(s.from_window_ms) AS to_window_ms
+  FROM broker_outage o
+  JOIN broker_session s
+    ON s.cluster = o.cluster AND s.broker_name = o.broker_name AND s.broker_id = o.broker_id
+    AND s.valid_from = o.to_ts
+  JOIN labelled_period k
+    ON k.namesrv = s.namesrv AND k.from_ts <= o.seen_from AND k.to_ts > o.seen_from
+  WHERE s.from_window_ms > 0 AND k.cluster_label = o.cluster_label
+  GROUP BY o.cluster_label, o.cluster, o.broker_name, o.broker_id, o.from_ts
+),
 wiped AS (
   SELECT
     k.cluster_label, r.namesrv, r.broker_name, r.valid_from AS from_ts,
-    min(r.from_peer) AS peer, max(coalesce(r.valid_to, :forever)) AS to_ts, max(r.from_window_ms) AS from_window_ms
+    min(r.from_peer) AS peer, max(coalesce(r.valid_to, :forever)) AS to_ts, max(r.from_window_ms) AS from_window_ms,
+    max(coalesce(r.valid_to, :forever)) - max(coalesce(r.valid_to, :forever) - coalesce(r.to_window_ms, 0))
+      AS to_window_ms
   FROM topic_route r
   JOIN labelled_period k
     ON k.namesrv = r.namesrv AND k.from_ts <= r.valid_from AND k.to_ts > r.valid_from
@@ -144,17 +159,20 @@ part AS (
     e.cause, e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
     CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
     CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten, e.closed_by,
-    e.from_window_ms
+    e.from_window_ms, b.to_window_ms
   FROM broker_outage o
   JOIN incident_horizon h ON h.cluster_label = o.cluster_label
   LEFT JOIN broker_end e
     ON e.cluster_label = o.cluster_label AND e.cluster = o.cluster AND e.broker_name = o.broker_name
     AND e.broker_id = o.broker_id AND e.from_ts = o.from_ts
+  LEFT JOIN broker_return b
+    ON b.cluster_label = o.cluster_label AND b.cluster = o.cluster AND b.broker_name = o.broker_name
+    AND b.broker_id = o.broker_id AND b.from_ts = o.from_ts
   UNION ALL
   SELECT
     'permission_wiped', w.cluster_label, c.cluster, '', 'permission', w.broker_name, w.broker_name, w.from_ts, w.to_ts,
     'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0, CAST(NULL AS STRING),
-    w.from_window_ms
+    w.from_window_ms, w.to_window_ms
   FROM wiped w
   LEFT JOIN cluster_of c ON c.broker_name = w.broker_name AND c.cluster_label = w.cluster_label
   UNION ALL
@@ -164,7 +182,7 @@ part AS (
     CASE
       WHEN d.topic IS NULL THEN concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)) ELSE d.broker_name
     END,
-    d.namesrv, d.topic, 0, CAST(NULL AS STRING), d.from_window_ms
+    d.namesrv, d.topic, 0, CAST(NULL AS STRING), d.from_window_ms, d.to_window_ms
   FROM drift d
   UNION ALL
   SELECT
@@ -172,7 +190,7 @@ part AS (
     t.namesrv, t.valid_from, coalesce(t.valid_to, :forever),
     CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0,
-    CAST(NULL AS STRING), CAST(NULL AS BIGINT)
+    CAST(NULL AS STRING), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
   FROM name_server_timeline t
   JOIN labelled_period k ON k.namesrv = t.namesrv AND k.from_ts <= t.valid_from AND k.to_ts > t.valid_from
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
@@ -188,5 +206,5 @@ part AS (
 --   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
 SELECT
   kind, cluster_label, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker,
-  namesrv, topic, is_forgotten, closed_by, from_window_ms
+  namesrv, topic, is_forgotten, closed_by, from_window_ms, to_window_ms
 FROM part_island

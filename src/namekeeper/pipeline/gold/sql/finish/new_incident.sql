@@ -2,9 +2,9 @@
 -- of the failure that took its last row to write to; a topic without such a failure is an incident of its own. So are
 -- deleted topics that clients go on asking for.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
---   name_servers, lookups, languages, is_forgotten, topic_ms, closed_by, from_window_ms, cluster_label
--- reads: asked_topic_row, incident_horizon, incident_part, labelled_period, topic_outage_cause, topic_route,
---   unknown_topic_minute
+--   name_servers, lookups, languages, is_forgotten, topic_ms, closed_by, from_window_ms, to_window_ms, cluster_label
+-- reads: asked_topic_row, broker_session, incident_horizon, incident_part, labelled_period, topic_outage_cause,
+--   topic_route, unknown_topic_minute
 -- writes: incident
 WITH
 -- A row of a topic has the label that its name server had at its end.
@@ -32,7 +32,8 @@ failure AS (
     sort_array(collect_set(CAST(NULL AS STRING))) AS no_names,
     max(is_forgotten) = 1 AS is_forgotten,
     min(CASE WHEN cause = 'channel_closed' THEN closed_by END) AS closed_by,
-    nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0) AS from_window_ms
+    nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0) AS from_window_ms,
+    nullif(max(to_ts) - max(to_ts - coalesce(to_window_ms, 0)), 0) AS to_window_ms
   FROM incident_part
   GROUP BY kind, cluster_label, cluster, of_subject, island
 ),
@@ -45,6 +46,25 @@ changed_topic AS (
   JOIN incident_horizon h ON h.cluster_label = o.cluster_label
   WHERE o.kind IS NULL AND (o.was_writable OR o.to_ts - o.from_ts > :together_ms OR o.to_ts >= h.up_to)
 ),
+-- The longest window of the changes of a topic and of its masters at the end of its outage.
+changed_end AS (
+  SELECT
+    o.cluster_label, o.cluster, o.topic, o.from_ts,
+    max(
+      greatest(
+        CASE WHEN r.valid_from = o.to_ts THEN r.from_window_ms END,
+        CASE WHEN r.valid_to = o.to_ts THEN r.to_window_ms END,
+        s.from_window_ms
+      )
+    ) AS to_window_ms
+  FROM changed_topic o
+  JOIN labelled_route r
+    ON r.cluster_label = o.cluster_label AND r.topic = o.topic AND r.valid_from <= o.to_ts
+    AND coalesce(r.valid_to, :forever) >= o.to_ts
+  LEFT JOIN broker_session s
+    ON s.namesrv = r.namesrv AND s.broker_name = r.broker_name AND s.broker_id = 0 AND s.valid_from = o.to_ts
+  GROUP BY o.cluster_label, o.cluster, o.topic, o.from_ts
+),
 -- include: islands,
 --   named: changed_island
 --   rows: changed_topic
@@ -55,8 +75,10 @@ changed_topic AS (
 changed_row AS (
   SELECT
     i.cluster_label, i.cluster, i.of_subject, i.island, i.topic, i.from_ts, i.to_ts, i.cause, i.peer, i.broker_name,
-    coalesce(r.namesrv, i.namesrv) AS namesrv, i.from_window_ms
+    coalesce(r.namesrv, i.namesrv) AS namesrv, i.from_window_ms, e.to_window_ms
   FROM changed_island i
+  LEFT JOIN changed_end e
+    ON e.cluster_label = i.cluster_label AND e.cluster = i.cluster AND e.topic = i.topic AND e.from_ts = i.from_ts
   LEFT JOIN labelled_route r
     ON r.cluster_label = i.cluster_label AND r.topic = i.topic AND r.broker_name = i.broker_name
     AND r.to_cause = i.cause AND r.valid_to <= i.from_ts AND r.valid_to >= i.from_ts - :together_ms
@@ -126,14 +148,15 @@ missed_row AS (
 every_incident AS (
   SELECT
     of_kind, cluster_label, cluster, of_subject, island, kind, subject, from_ts, to_ts, cause, peer, brokers,
-    broker_names, topics, first_topic, name_servers, no_names, is_forgotten, closed_by, from_window_ms
+    broker_names, topics, first_topic, name_servers, no_names, is_forgotten, closed_by, from_window_ms, to_window_ms
   FROM failure
   UNION ALL
   SELECT
     'topic_unwritable', cluster_label, cluster, of_subject, island, 'topic_unwritable', min(topic), min(from_ts),
     max(to_ts), min(cause), min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), 0,
     CAST(NULL AS STRING), sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))),
-    false, CAST(NULL AS STRING), nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0)
+    false, CAST(NULL AS STRING), nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0),
+    nullif(max(to_ts) - max(to_ts - coalesce(to_window_ms, 0)), 0)
   FROM changed_row
   GROUP BY cluster_label, cluster, of_subject, island
   UNION ALL
@@ -142,7 +165,7 @@ every_incident AS (
     min(cause), min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), count(DISTINCT topic),
     min(topic),
     sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))), max(is_forgotten) = 1,
-    CAST(NULL AS STRING), nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0)
+    CAST(NULL AS STRING), nullif(min(from_ts) - min(from_ts - coalesce(from_window_ms, 0)), 0), CAST(NULL AS BIGINT)
   FROM missed_row
   GROUP BY cluster_label, cluster, of_subject, island
 ),
@@ -213,6 +236,7 @@ SELECT
   coalesce(n.topic_ms, 0) AS topic_ms,
   i.closed_by,
   i.from_window_ms,
+  CASE WHEN i.to_ts < h.up_to THEN i.to_window_ms END AS to_window_ms,
   nullif(i.cluster_label, '') AS cluster_label
 FROM every_incident i
 JOIN incident_horizon h ON h.cluster_label = i.cluster_label
