@@ -43,7 +43,6 @@ TESTED_ELSEWHERE = {
         "the steps on Spark; the steps themselves have theirs",
         "tests/spark/test_gold.py",
     ),
-    "pipeline/gold/views.py": ("views that Spark holds", "tests/spark/test_gold.py"),
     "pipeline/gold/engine.py": (
         "a protocol and a value; who keeps it has the tests",
         "tests/unit/pipeline/gold/test_steps.py",

@@ -9,7 +9,7 @@ from namekeeper.pipeline.failures import errors_of_dead_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["RUNTIME", "prepare", "suited_to_little_data", "suited_to_views"]
+__all__ = ["RUNTIME", "prepare", "suited_to_little_data"]
 
 RUNTIME: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -46,10 +46,6 @@ _LITTLE_DATA: Mapping[str, str] = {
 """With some thousand records most of the time is spent compiling queries; with these settings they are
 interpreted."""
 
-_VIEWS: Mapping[str, str] = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
-"""For views that read views. Spark replaces a WITH by its query at once; by default it does so again each
-time that it analyses a view above. Only a WITH inside another WITH would get another meaning."""
-
 
 def prepare(session: "SparkSession") -> "SparkSession":
     """Set what every session needs; returns the session."""
@@ -60,11 +56,6 @@ def prepare(session: "SparkSession") -> "SparkSession":
 def suited_to_little_data(session: "SparkSession") -> AbstractContextManager[None]:
     """Make a session plan and run queries over some thousand records fast, until the block ends."""
     return _changed(session, _LITTLE_DATA)
-
-
-def suited_to_views(session: "SparkSession") -> AbstractContextManager[None]:
-    """Make a session plan views that build on views fast, until the block ends."""
-    return _changed(session, _VIEWS)
 
 
 @contextmanager

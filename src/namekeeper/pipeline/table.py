@@ -5,7 +5,7 @@ Schemas for Spark, the reference pages and the checks are made from these.
 
 from typing import NamedTuple
 
-__all__ = ["Column", "Table", "columns", "names_in"]
+__all__ = ["Column", "Table", "columns", "names_in", "types_of"]
 
 
 class Column(NamedTuple):
@@ -46,6 +46,11 @@ def columns(*described: str) -> tuple[Column, ...]:
 def names_in(table: Table) -> list[str]:
     """Names of the columns of a table, in order."""
     return [column.name for column in table.columns]
+
+
+def types_of(table: Table) -> dict[str, str]:
+    """Columns of a table, in order, with their types in Spark's DDL."""
+    return {column.name: column.type for column in table.columns}
 
 
 def _column(line: str) -> Column:

@@ -5,7 +5,7 @@ from unittest import mock
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from namekeeper.pipeline.session_settings import prepare, suited_to_little_data, suited_to_views
+from namekeeper.pipeline.session_settings import prepare, suited_to_little_data
 
 WITHOUT_DEFAULT = "spark.sql.leafNodeDefaultParallelism"
 DEATHS = (ConnectionRefusedError("gone"), Py4JNetworkError("gone"))
@@ -48,13 +48,6 @@ def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_fail
     assert session.conf.values["spark.sql.codegen.wholeStage"] == "true"
     assert WITHOUT_DEFAULT not in session.conf.values
     assert set(session.conf.values.values()) <= {"200", "true", "its default"}
-
-
-def test_a_with_is_resolved_at_once_for_views_only():
-    session = Session()
-    with suited_to_views(session):
-        assert session.conf.values["spark.sql.legacy.ctePrecedencePolicy"] == "LEGACY"
-    assert session.conf.values["spark.sql.legacy.ctePrecedencePolicy"] == "its default"
 
 
 def test_every_session_is_set_to_utc():

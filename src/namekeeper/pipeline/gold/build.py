@@ -6,10 +6,10 @@ from functools import partial, reduce
 from operator import or_
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.gold.chains import OLD
 from namekeeper.pipeline.gold.concurrency import run_concurrently, run_in_background
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.plan import FOREVER, NewRecords, RecomputeRange
@@ -71,7 +71,7 @@ class _SparkEngine(SparkViews, Engine):
         """Whether anything was ever written to a table."""
         return self._transaction.is_there(table)
 
-    def kept(self, rows: DataFrame) -> DataFrame:
+    def kept(self, rows: DataFrame) -> DataFrame | pa.Table:
         """The rows of a query, computed now and kept until the run ends."""
         return self._transaction.keep(rows)
 
@@ -80,15 +80,15 @@ class _SparkEngine(SparkViews, Engine):
         wanted = _condition(ranges)
         for table in FACTS.values():
             of_ranges = None if table.name in _WHOLE else wanted
-            self.view_later(table.name, partial(self._facts, table, of_ranges))
+            self.show_rows(table.name, table, partial(self._facts, table, of_ranges))
 
-    def _facts(self, table: Table, wanted: Column | None) -> DataFrame:
-        rows = self._transaction.table(self.spark, table)
-        return rows if wanted is None else rows.where(wanted)
+    def _facts(self, table: Table, wanted: Column | None) -> DataFrame | pa.Table:
+        rows = self.present(table)
+        return rows if wanted is None or isinstance(rows, pa.Table) else rows.where(wanted)
 
     def show_added(self, name: str, table: Table) -> None:
         """Name the rows that this run has added to a fact table."""
-        self.view(name, self._transaction.added(self.spark, table))
+        self.show_rows(name, table, partial(self._transaction.added, self.spark, table))
 
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
@@ -96,7 +96,7 @@ class _SparkEngine(SparkViews, Engine):
         """Replace the rows of a table, or those of some of its partitions."""
         self._progress(f"making {table.name}", 0, 1)
         self._transaction.replace(table, self.frame(name), by=by, values=values)
-        self.forget_unread(f"{OLD}{table.name}")
+        self.forget(table)
 
     def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do steps in several threads."""

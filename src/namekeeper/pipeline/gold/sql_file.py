@@ -16,11 +16,12 @@ what an engine finds.
 """
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from namekeeper.pipeline.gold.sql_text import body_of
 
-__all__ = ["SqlFileError", "View", "names_read", "parse_view"]
+__all__ = ["SqlFileError", "View", "names_read", "parse_view", "with_names"]
 
 _FIELD = re.compile(r"^(columns|reads|kept|not kept|writes|collected|filled from): (.*)$")
 _COMMENT_OR_TEXT = re.compile(r"--.*|'[^']*'")
@@ -101,6 +102,11 @@ def names_read(sql: str) -> frozenset[str]:
     """
     plain = _COMMENT_OR_TEXT.sub("", sql)
     return frozenset(_SOURCE.findall(plain)) - frozenset(_CTE.findall(plain))
+
+
+def with_names(sql: str, names: Mapping[str, str]) -> str:
+    """A query with other names after FROM and JOIN, as far as `names` has them."""
+    return _SOURCE.sub(lambda found: found[0].removesuffix(found[1]) + names.get(found[1], found[1]), sql)
 
 
 def _header(name: str, text: str) -> tuple[str, dict[str, str]]:

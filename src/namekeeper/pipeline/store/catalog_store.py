@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.store.few_rows import no_rows
 from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.manifest import Catalog, Manifest, commit_manifest
 from namekeeper.pipeline.store.parquet_store import empty
@@ -32,6 +33,7 @@ from namekeeper.pipeline.store.warehouse_folder import Version, WarehouseFolder,
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["CatalogReader", "CatalogStore", "CatalogTransaction", "parse_location"]
@@ -67,6 +69,10 @@ class CatalogReader:
             version = self._readable[table.name]
             rows = spark.sql(f"SELECT * FROM {name.sql} VERSION AS OF {version}")  # noqa: S608 - quoted
             return with_all_columns(rows, table)
+
+    def few(self, table: Table) -> "pa.Table | None":
+        """None, unless a table has no version: only the catalog knows its files."""
+        return None if self.is_there(table) else no_rows()
 
     def is_there(self, table: Table) -> bool:
         """Whether a table has a version."""
@@ -134,7 +140,7 @@ class CatalogTransaction(CatalogReader):
         with self._changing(rows.sparkSession, table, by):
             rows.select(*names_in(table)).writeTo(self._name(table).sql).overwrite(replaced)
 
-    def keep(self, rows: "DataFrame") -> "DataFrame":
+    def keep(self, rows: "DataFrame") -> "DataFrame | pa.Table":
         """Rows that are computed once, now."""
         return keep_rows(self._folder, self.load_id, rows, little=self._is_little)
 

@@ -9,11 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from namekeeper.pipeline.files.folder import Folder
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["MOST_VALUES", "as_values", "few_rows", "parquet_file", "parted"]
+    from namekeeper.pipeline.store.literals import Types
+
+__all__ = ["MOST_VALUES", "few_rows", "no_rows", "parquet_file", "parted", "rows_of_files"]
 
 MOST_VALUES = 5_000
 """Spark compares the values of a plan each time that it changes the plan."""
@@ -25,10 +29,38 @@ def few_rows(rows: "DataFrame") -> "pa.Table | None":
     return None if table.num_rows > MOST_VALUES else table
 
 
-def as_values(rows: "DataFrame") -> "DataFrame | None":
-    """The rows of a query as values in a plan, or None if there are too many."""
-    table = few_rows(rows)
-    return None if table is None else rows.sparkSession.createDataFrame(table, rows.schema)
+def no_rows() -> "pa.Table":
+    """A table without rows; it has no columns either."""
+    import pyarrow as pa
+
+    return pa.table({})
+
+
+def rows_of_files(folder: Folder, paths: Sequence[str], types: "Types") -> "pa.Table | None":
+    """The rows of data files, if they can be part of a statement; a column that a file lacks is null.
+
+    Returns:
+        None also if a file can't be read: Spark, which reads it then, says why.
+    """
+    if not paths:
+        return no_rows()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from namekeeper.pipeline.store.literals import MOST_LITERALS, arrow_schema
+
+    if (schema := arrow_schema(types)) is None:
+        return None
+    try:
+        files = [parquet.ParquetFile(pa.BufferReader(folder.read(path))) for path in paths]
+        # A small file can have millions of rows.
+        if sum(file.metadata.num_rows for file in files) * len(types) > MOST_LITERALS:
+            return None
+        rows = [file.read(schema.names) for file in files]
+    except (OSError, pa.ArrowInvalid):
+        return None
+    found = pa.concat_tables([schema.empty_table(), *rows], promote_options="permissive")
+    return found.select(schema.names).cast(schema)
 
 
 def parted(table: "pa.Table", by: str, key: Sequence[str]) -> "Iterator[tuple[str, pa.Table]]":

@@ -5,10 +5,11 @@ import uuid
 from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
-from namekeeper.pipeline.store.few_rows import as_values
+from namekeeper.pipeline.store.few_rows import few_rows
 from namekeeper.pipeline.store.warehouse_folder import SCRATCH
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["in_this_process", "keep_rows"]
@@ -17,17 +18,19 @@ _ONE_PROCESS = re.compile(r"local(\[.*\])?")
 """Masters whose executor is the driver; `local-cluster` has executors of its own."""
 
 
-def keep_rows(folder: Folder, load_id: int, rows: "DataFrame", *, little: bool = False) -> "DataFrame":
+def keep_rows(
+    folder: Folder, load_id: int, rows: "DataFrame", *, little: bool = False
+) -> "DataFrame | pa.Table":
     """Compute rows, and keep them: in this process if it is the only one, otherwise as Parquet.
 
     Args:
         folder: That of the warehouse; executors see it.
         load_id: The load, whose temporary files are deleted after the run.
         rows: The rows to compute.
-        little: Whether they are few, as in a run with little to do: then they become values of a plan.
+        little: Whether they are few, as in a run with little to do: then their values are returned.
     """
-    if little and (values := as_values(rows)) is not None:
-        return values
+    if little and (few := few_rows(rows)) is not None:
+        return few
     spark = rows.sparkSession
     if _is_one_process(spark):
         return in_this_process(rows)

@@ -16,13 +16,13 @@ from urllib.parse import unquote
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.files.local_folder import LocalFolder
-from namekeeper.pipeline.store.few_rows import few_rows, parquet_file, parted
+from namekeeper.pipeline.store.few_rows import few_rows, parquet_file, parted, rows_of_files
 from namekeeper.pipeline.store.kept_rows import keep_rows
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest, newest_manifest
 from namekeeper.pipeline.store.sums import sum_of
 from namekeeper.pipeline.store.table_store import AddRows, SharedFiles
 from namekeeper.pipeline.store.warehouse_folder import Version, WarehouseFolder, commit_run
-from namekeeper.pipeline.table import Table, names_in
+from namekeeper.pipeline.table import Table, names_in, types_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +35,10 @@ FEW_ROWS = 100_000
 """A smaller data file with fewer rows is merged with others ..."""
 SMALL_FILES = 32
 """... when a table has this many of them."""
+
+FEW_FILES = 16
+FEW_BYTES = 128 << 10
+"""Most data files, and bytes of them, of a table that this process reads. Spark reads larger ones."""
 
 MOST_ROWS = 1_000_000
 """Most rows of a data file: rows of checkpoints compress so well that a file could have far too many."""
@@ -60,6 +64,13 @@ class ParquetReader:
     def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """All rows of a table."""
         return self._read(spark, table, self._parts.get(table.name, ()))
+
+    def few(self, table: Table) -> "pa.Table | None":
+        """All rows of a table that is small: this process has read it before Spark has a plan."""
+        parts = self._parts.get(table.name, ())
+        if len(parts) > FEW_FILES or sum(part.size for part in parts) > FEW_BYTES:
+            return None
+        return rows_of_files(self.folder, [part.path for part in parts], types_of(table))
 
     def is_there(self, table: Table) -> bool:
         """Whether a table has files."""
@@ -127,7 +138,7 @@ class ParquetTransaction(ParquetReader):
             assert not unexpected, f"{table.name}: rows of partitions that are not replaced: {unexpected}"
         self._parts[table.name] = (*kept, *written)
 
-    def keep(self, rows: "DataFrame") -> "DataFrame":
+    def keep(self, rows: "DataFrame") -> "DataFrame | pa.Table":
         """Rows that are computed once, now."""
         return keep_rows(self.folder, self.load_id, rows, little=self._is_little)
 

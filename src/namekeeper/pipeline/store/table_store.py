@@ -65,6 +65,9 @@ class TableReader(Protocol):
     def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """All rows of a table; none if nothing was ever written to it."""
 
+    def few(self, table: Table) -> "pa.Table | None":
+        """All rows of a table, if they are few and this process can read them; see `literals`."""
+
     def is_there(self, table: Table) -> bool:
         """Whether anything was ever written to a table."""
 
@@ -100,8 +103,11 @@ class Transaction(TableReader, Protocol):
             values: The partitions that are replaced; partitions of `rows` are among them. None: all.
         """
 
-    def keep(self, rows: "DataFrame") -> "DataFrame":
-        """Rows that are computed once, now; a lost executor costs the time to compute them again at most."""
+    def keep(self, rows: "DataFrame") -> "DataFrame | pa.Table":
+        """Rows that are computed once, now; few rows of a small run as their values.
+
+        A lost executor costs the time to compute them again at most.
+        """
 
     def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
         """Create the tables that have no rows yet, if others look for tables by their names.
