@@ -88,6 +88,8 @@ class Journal:
         self._missing_at_end: Callable[[], MissingRows] | None = None
         self._bug = ""
         """The exception that ended the last step of the writer, if the disk was not its cause."""
+        self._step_since: float | None = None
+        """When the present step of the writer began, by `time.monotonic`; None between two steps."""
 
     @property
     def writer(self) -> Writer | None:
@@ -115,6 +117,12 @@ class Journal:
         if self.recorder.is_incomplete:
             return f"{self.dropped_records} records were dropped; a checkpoint follows"
         return ""
+
+    @property
+    def step_seconds(self) -> float:
+        """How long the present step of the writer takes: long if the disk hangs; 0 between two steps."""
+        since = self._step_since
+        return 0.0 if since is None else time.monotonic() - since
 
     @property
     def is_writable(self) -> bool:
@@ -269,6 +277,7 @@ class Journal:
         self._writer = writer = Writer(settings, self._backlog, pause=pauses.take)
         while not self._is_stopping:
             pauses.begin()
+            self._step_since = time.monotonic()
             try:
                 writer.step(self._clock.now())
                 self._bug = ""
@@ -278,6 +287,7 @@ class Journal:
                     log.exception("a bug in the journal's writer")
                 self._bug = bug
                 time.sleep(AFTER_A_BUG_S)
+            self._step_since = None
             has_work = self._backlog or writer.must_shrink  # a step does only a part of it
             if writer.trouble or not has_work:
                 self._backlog.wait(IDLE_S if writer.is_idle else BUSY_S)

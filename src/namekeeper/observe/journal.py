@@ -23,6 +23,8 @@ __all__ = ["JournalStatus", "ObservedJournal", "OpenJournal", "Restart"]
 
 QUEUE_BYTES = 32 << 20
 """Changes that wait for a slow disk. Beyond this, recording stops, and goes on with a checkpoint."""
+HANG_SECONDS = 5.0
+"""A step of the writer that takes longer waits for the disk: an idle one takes some milliseconds."""
 JOIN_SECONDS = 5.0
 """How long the end of a period waits for the disk."""
 
@@ -43,8 +45,10 @@ class JournalStatus(Struct, frozen=True):
     boot: int
     last_seq: int
     trouble: str
-    """Why nothing is recorded now; empty if it is."""
+    """Why nothing is recorded now, or only later; empty if it is."""
     dropped_records: int
+    waiting: int = 0
+    """Changes that wait for the disk."""
 
 
 class _AnswerClock:
@@ -113,9 +117,16 @@ class ObservedJournal:
             folder=self._folder,
             boot=0 if opened is None else opened.boot,
             last_seq=journal.recorder.sequencer.last_seq,
-            trouble=journal.trouble,
+            trouble=journal.trouble or self._hang(),
             dropped_records=journal.dropped_records,
+            waiting=journal.waiting,
         )
+
+    def _hang(self) -> str:
+        """The line about a disk that hangs: it stays the same meanwhile. Empty if the disk does not hang."""
+        if self._journal.step_seconds < HANG_SECONDS:
+            return ""
+        return f"{self._folder}: the disk hangs for more than {HANG_SECONDS:g} s: changes wait"
 
 
 OpenJournal = Callable[[str, Callable[[], Snapshot], Now], ObservedJournal]

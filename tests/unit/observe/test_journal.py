@@ -1,7 +1,11 @@
 """A period of observation on disk: what every reader finds there."""
 
 import asyncio
+import os
+import threading
 from functools import partial
+from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -14,15 +18,18 @@ from namekeeper.journal.reading.coverage import Coverage, Knowledge
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.journal.settings import WriterSettings
 from namekeeper.model.now import Now
+from namekeeper.observe import journal as module
 from namekeeper.observe.config import Target, journal_settings
 from namekeeper.observe.journal import ObservedJournal, Restart
 from namekeeper.remoting.address import Address
 from namekeeper.route.events import Cause, Change, KvChanged
 from tests.support.system.processes import eventually
+from tests.support.system.waiting import eventually as comes_soon
 from tests.unit.journal.disk_parts import records_in
 from tests.unit.observe.test_tables import known
 
 BEGIN = 1_700_000_000_000
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture(autouse=True)
@@ -160,6 +167,102 @@ async def test_a_record_of_the_last_answer_gives_the_state_of_the_present(tmp_pa
         assert (present.is_running, present.until) == (True, BEGIN + 9_000)
     finally:
         await journal.leave()
+
+
+class HangingDisk:
+    """`os.fsync` of files in one folder waits until the disk works again."""
+
+    def __init__(self, monkeypatch, folder):
+        self.works = threading.Event()
+        self.waits = 0
+        self._folder, self._sync = str(folder), os.fsync
+        monkeypatch.setattr(os, "fsync", self._fsync)
+
+    def _fsync(self, file):
+        if not self.works.is_set() and str(Path(f"/proc/self/fd/{file}").readlink()).startswith(self._folder):
+            self.waits += 1
+            self.works.wait()
+        self._sync(file)
+
+    async def hangs(self, journal):
+        """Give answers until it is time to sync, and the disk does not answer."""
+        times = count(3_100, 100)
+
+        def is_waiting():
+            journal.answered(at(next(times)), [])
+            return self.waits
+
+        await comes_soon(is_waiting)
+
+
+def values_in(folder):
+    return [
+        (each["value"], each["ts"] - BEGIN, each["window_ms"])
+        for each in records_in(folder)
+        if each["kind"] == "kv" and each.get("window_ms")
+    ]
+
+
+def starts_in(folder):
+    return [each["ts"] - BEGIN for each in records_in(folder) if each["kind"] == "server_started"]
+
+
+async def test_a_disk_that_hangs_has_changes_recorded_later_with_their_times_and_is_said(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "HANG_SECONDS", 0.1)
+    slow, other = opened(tmp_path / "slow", at(1_000)), opened(tmp_path / "other", at(1_000))
+    try:
+        for each in (slow, other):
+            each.answered(at(2_000), [change("first", 900)])
+        await comes_true(lambda: values_in(tmp_path / "slow") == values_in(tmp_path / "other") != [])
+        disk = HangingDisk(monkeypatch, tmp_path / "slow")
+        for each in (slow, other):
+            each.answered(at(3_000), [change("second", 800)])
+        await disk.hangs(slow)
+        for each in (slow, other):
+            each.answered(at(HOUR_MS), [change("third", 700)])
+        await comes_true(lambda: slow.status().trouble)
+        assert slow.status().trouble == f"{tmp_path}/slow: the disk hangs for more than 0.1 s: changes wait"
+        assert slow.status().waiting
+        expected = [("first", 2_000, 900), ("second", 3_000, 800), ("third", HOUR_MS, 700)]
+        await comes_true(lambda: values_in(tmp_path / "other") == expected)
+        assert other.status().trouble == ""
+        disk.works.set()
+        await comes_true(lambda: values_in(tmp_path / "slow") == expected)
+        await comes_true(lambda: not slow.status().trouble and not slow.status().waiting)
+        assert slow.status().dropped_records == 0
+    finally:
+        await asyncio.gather(slow.leave(), other.leave())
+
+
+async def test_a_period_that_ends_while_the_disk_hangs_is_whole_and_the_next_one_is_recorded(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "JOIN_SECONDS", 0.1)
+    journal = opened(tmp_path, at(1_000))
+    await comes_true(lambda: journal.status().boot)
+    disk = HangingDisk(monkeypatch, tmp_path)
+    try:
+        journal.answered(at(2_000), [change("v", 900)])
+        await disk.hangs(journal)
+        journal.answered(at(HOUR_MS), [change("w", 800)])
+        await journal.leave()
+        journal = opened(tmp_path, at(HOUR_MS + 1_000))
+        await comes_true(lambda: journal.status().trouble)
+        disk.works.set()
+        await comes_true(lambda: not is_locked(str(tmp_path)))
+        journal.answered(at(2 * HOUR_MS), [])  # a refused folder is tried again after 30 s
+        await comes_true(lambda: starts_in(tmp_path) == [1_000, 2 * HOUR_MS])
+        journal.answered(at(3 * HOUR_MS), [change("x", 700)])
+        expected = [("v", 2_000, 900), ("w", HOUR_MS, 800), ("x", 3 * HOUR_MS, 700)]
+        await comes_true(lambda: values_in(tmp_path) == expected)
+    finally:
+        disk.works.set()
+        await journal.leave()
+    instants = (HOUR_MS - 1, HOUR_MS + 1, 3 * HOUR_MS)
+    known_at = [(await state_at(tmp_path, ms)).knowledge for ms in instants]
+    assert known_at == [Knowledge.KNOWN, Knowledge.UNKNOWN, Knowledge.KNOWN]
 
 
 async def test_a_folder_that_cannot_be_used_is_said(tmp_path):

@@ -473,3 +473,5 @@ def _lines(id_: str, status: ObserverStatus) -> Iterator[str]:
     if status.journal is not None:
         trouble = status.journal.trouble
         yield f"  journal: {status.journal.folder}{f': not recording: {trouble}' if trouble else ''}"
+        if status.journal.waiting:
+            yield f"  {shown_count(status.journal.waiting, 'change')} not on the disk yet"
