@@ -1,12 +1,15 @@
 """What a warehouse does without data; with data it is in tests/spark."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.manifest import (
     DataFile,
@@ -16,7 +19,8 @@ from namekeeper.pipeline.store.manifest import (
     numbers_of,
 )
 from namekeeper.pipeline.store.parquet_store import ParquetStore, ParquetTransaction
-from namekeeper.pipeline.store.warehouse_folder import KEPT_MANIFESTS, KEPT_MS
+from namekeeper.pipeline.store.warehouse_folder import KEPT_MANIFESTS, KEPT_MS, commit_run
+from tests.support.system.processes import eventually
 
 
 @pytest.fixture
@@ -107,6 +111,40 @@ def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
         f"{n}-0000000{n}" for n in (4, 5, 6)
     ]
     assert sorted(path.name for path in (tmp_path / "ledger").iterdir()) == ["4.json", "5.json", "6.json"]
+
+
+def test_a_reader_finds_one_run_in_every_table_while_runs_commit(store, tmp_path):
+    """A reader opens the warehouse between the files of two tables of a run, and before and after its commit."""
+    folder, tables = open_folder(str(tmp_path)), (FACTS["events"], GOLD["incident"])
+    seen: list[tuple[bytes, ...]] = []
+    is_over = Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            reader = store.reader()
+            seen.append(tuple(folder.read(path) for table in tables for path in reader.paths(table)))
+
+    def reader_has_read() -> None:
+        before = len(seen)
+        eventually(lambda: reading.done() or len(seen) > before + 1, within=60, what="a reader")
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read)
+        try:
+            for number in (1, 2, 3):
+                written = {}
+                for table in tables:
+                    path = f"tables/{table.name}/{number}-00000001/part.parquet"
+                    folder.put(path, b"%d" % number)
+                    written[table.name] = (DataFile(path, 1),)
+                    reader_has_read()
+                commit_run(folder, Manifest(number, number + 1, "UTC", "", written), b"{}")
+                store.clean_up()
+                reader_has_read()
+        finally:
+            is_over.set()
+        reading.result()
+    assert [*dict.fromkeys(seen)] == [(), (b"1", b"1"), (b"2", b"2"), (b"3", b"3")]
 
 
 def test_cleaning_up_leaves_what_a_later_load_is_writing(store, tmp_path):
