@@ -70,11 +70,18 @@ def test_segments_are_sealed_open_torn_and_made_of_several_blocks():
     assert max(file.read_bytes().count(BLOCK_BEGIN) for file in files) > 2
 
 
-def test_todays_code_writes_the_same_records(tmp_path: Path):
+@pytest.fixture(scope="module")
+def written_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the journals that today's code writes."""
+    folder = tmp_path_factory.mktemp("journals")
+    write_journals(folder)
+    return folder
+
+
+def test_todays_code_writes_the_same_records(written_today: Path):
     """Records may have more members than were stored; they may not lack one."""
-    write_journals(tmp_path)
     for namesrv in NAME_SERVERS:
-        stored, written = JOURNALS / namesrv, tmp_path / namesrv
+        stored, written = JOURNALS / namesrv, written_today / namesrv
         names = sorted(str(file.relative_to(stored)) for file in stored.rglob("*"))
         assert sorted(str(file.relative_to(written)) for file in written.rglob("*")) == names
         for old, new in zip_longest(records_in(stored), records_in(written), fillvalue={}):
@@ -91,9 +98,10 @@ def shared(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_what_is_written_beside_the_records_is_the_same(tmp_path: Path):
-    write_journals(tmp_path)
+def test_what_is_written_beside_the_records_is_the_same(written_today: Path):
     for namesrv in NAME_SERVERS:
         for name in ("identity.json", ".heard", ".missing"):
-            old, new = (json.loads((folder / namesrv / name).read_text()) for folder in (JOURNALS, tmp_path))
+            old, new = (
+                json.loads((folder / namesrv / name).read_text()) for folder in (JOURNALS, written_today)
+            )
             assert shared(new, old) == shared(old, old)

@@ -54,11 +54,10 @@ def test_listing_imports_nothing():
     assert group.get_command(click.Context(group), "y") is None
 
 
-@pytest.mark.parametrize(
-    ("group", "name"), [(group, name) for group, commands in GROUPS for name in commands]
-)
-def test_every_command_is_where_the_table_says(group, name):
-    assert isinstance(group.get_command(click.Context(group), name), click.Command)
+def test_every_command_is_where_the_table_says():
+    for group, commands in GROUPS:
+        for name in commands:
+            assert isinstance(group.get_command(click.Context(group), name), click.Command), name
 
 
 def test_an_unknown_command_is_an_error():
