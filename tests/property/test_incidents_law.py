@@ -107,7 +107,7 @@ def records_of(seed: int, count: int, actions: int) -> list[Record]:
     [(2, 24, 40), *(pytest.param(*row, marks=pytest.mark.long) for row in ((3, 40, 40), (4, 40, 40), (101, 2, 300)))],
 )  # fmt: skip
 def test_incidents_of_journals_are_those_of_gold(seed: int, count: int, actions: int):
-    """Gold looks at all name servers of a warehouse together."""
+    """Gold looks at all name servers of a warehouse is_joint."""
     records = records_of(seed, count, actions)
     wanted = in_order(of_gold(records))
     assert rows_of(incidents_of_cluster(live(records))) == wanted
@@ -125,10 +125,10 @@ def test_every_kind_of_incident_is_that_of_gold():
 
 
 @pytest.mark.parametrize(
-    ("seed", "count", "actions", "together"),
+    ("seed", "count", "actions", "is_joint"),
     [(6, 8, 60, True), *(pytest.param(*row, marks=pytest.mark.long) for row in ((7, 40, 60, False), (8, 40, 40, False)))],
 )  # fmt: skip
-def test_disagreements_of_journals_are_those_of_gold(seed, count, actions, together, monkeypatch):
+def test_disagreements_of_journals_are_those_of_gold(seed, count, actions, is_joint, monkeypatch):
     """Of two and three name servers, whose clocks are not corrected: journals can't.
 
     One gold of all worlds costs little more than one of a single world. In it a disagreement is only open if no other
@@ -137,7 +137,7 @@ def test_disagreements_of_journals_are_those_of_gold(seed, count, actions, toget
     monkeypatch.setattr(steps, "LEAST_SAMPLES", 1 << 40)
     worlds = [each for each in histories(seed, count, actions=actions) if len(each.records) > 1]
     wanted: list[Mapping[str, Any]] = []
-    for some in [worlds] if together else [[world] for world in worlds]:
+    for some in [worlds] if is_joint else [[world] for world in worlds]:
         wanted += drift_of_gold([record for world in some for record in records_in(world)])
     for world in worlds:
         same_drift(records_in(world), [row for row in wanted if row["cluster"] == world.name], world.name)

@@ -140,10 +140,10 @@ def started() -> InMemoryNameServer:
 def test_a_strange_body_is_refused_or_harmless(body: str) -> None:
     for version, compressed in product((0, 373, 513), ("false", "true")):
         with case(version, compressed):
-            _is_refused_or_harmless(started(), *BODIES[body], version, compressed)
+            check_body(started(), *BODIES[body], version, compressed)
 
 
-def _is_refused_or_harmless(
+def check_body(
     server: InMemoryNameServer, data: bytes, code: int | None, version: int, compressed: str
 ) -> None:
     route = server.ask(105, {"topic": "Own"}).body
