@@ -42,7 +42,7 @@ class TextSize(NamedTuple):
     refusal: str | None = None
     """Why no parser may read it."""
     lines: int | None = None
-    """How many lines it has; None if its file can't be read to the end."""
+    """Number of lines; None if the file can't be read to the end."""
     row_bytes: int = 0
     """Most bytes of its rows: a line has no more rows than values, and no row is longer than the line."""
 
