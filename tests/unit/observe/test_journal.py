@@ -60,19 +60,26 @@ async def state_at(path, ms):
 class Later:
     """A clock that is far ahead of the last answer."""
 
+    ms = 60_000
+
     def now(self) -> Now:
-        return at(60_000)
+        return at(self.ms)
 
 
 def read_later(folder):
     """What readers find of some times, up to when they know, and the present of the page."""
     found = JournalFolder(folder, clock=Later())
-    steps = JournalSource([FoundJournal(folder)], Later()).steps("ns_9876")
+    states = [found.state_at(at) for at in (BEGIN + 8_999, None, BEGIN + 9_001)]
+    return states, found.evidence("T", None).knows_up_to, next(presents_in(folder, Later()))
+
+
+def presents_in(folder, clock):
+    """The present of the page each time that it is asked for; the journal is read once, at the call."""
+    steps = JournalSource([FoundJournal(folder)], clock).steps("ns_9876")
     coverage = Coverage()
     for step in steps:
         coverage.take(step)
-    states = [found.state_at(at) for at in (BEGIN + 8_999, None, BEGIN + 9_001)]
-    return states, found.evidence("T", None).knows_up_to, steps.present(coverage)
+    return (steps.present(coverage) for _ in count())
 
 
 def at(ms):
@@ -163,8 +170,13 @@ async def test_a_record_of_the_last_answer_gives_the_state_of_the_present(tmp_pa
         journal.answered(at(9_000), [change("v", 900)])
         await comes_true(lambda: load_heard(str(tmp_path)).ts == BEGIN + 9_000)
         await comes_true(lambda: records_in(tmp_path)[-1]["ts"] == BEGIN + 9_000)
-        _, _, present = await asyncio.to_thread(read_later, str(tmp_path))
-        assert (present.is_running, present.until) == (True, BEGIN + 9_000)
+        clock = Later()
+        presents = await asyncio.to_thread(presents_in, str(tmp_path), clock)
+        assert (next(presents).is_running, next(presents).until) == (True, BEGIN + 9_000)
+        clock.ms += 10_000
+        assert next(presents).until == BEGIN + 9_000
+        clock.ms += 1
+        assert next(presents).until is None, "no further answer: the disk may be full"
     finally:
         await journal.leave()
 

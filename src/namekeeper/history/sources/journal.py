@@ -31,6 +31,8 @@ __all__ = [
 QUIET_MS = 90_000
 """A running name server, or its observer, writes at least one record in each minute; if not, its disk may be
 full."""
+_ANSWERS_MS = 10_000
+"""An observer notes the time of the last answer each second; if not for so long, its disk may be full."""
 _LOOK_MS = 2_000
 """Interval at which it is checked whether a stopped name server runs again."""
 
@@ -90,6 +92,8 @@ class JournalSteps(Steps):
         self._follower = JournalFollower(found, Rows)
         self._looked_ms = -_LOOK_MS
         self._is_running = False
+        self._last_answer, self._last_answer_ms = 0, 0
+        """Wall ms of the last answer to an observer, and monotonic ms at which it was first read here."""
         self._is_idle = False
         """Whether no name server wrote when that was looked at last."""
 
@@ -137,9 +141,18 @@ class JournalSteps(Steps):
             return Present()
         heard = load_heard(self._follower.found.folder)
         last, until = coverage.knows_up_to, _valid_until(heard, self._clock)
-        # The last record may be newer than what says until when the journal was written.
-        is_current = last is not None and until <= last + QUIET_MS
+        is_current = last is not None and (goes_on(last, until) or self._is_of_last_answer(last, until))
         return Present(self._is_running, until if is_current else None, _last_heard(heard, coverage))
+
+    def _is_of_last_answer(self, last: int, until: int) -> bool:
+        """Whether a record has the time of the last answer, or is newer than the note of it.
+
+        Then answers follow, unless the disk of the observer is full.
+        """
+        now_ms = self._clock.now().mono_ms
+        if until != self._last_answer:
+            self._last_answer, self._last_answer_ms = until, now_ms
+        return until <= last and now_ms - self._last_answer_ms <= _ANSWERS_MS
 
     def _look_who_writes(self, *, has_new: bool) -> None:
         """Check whether its name server runs; only at intervals while it does not."""
