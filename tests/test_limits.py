@@ -30,7 +30,7 @@ NO_LIMITS = {
         http.watch.POLL_SECONDS http.watch.BEAT_SECONDS console.reading.POLL_SECONDS console.reading.BEGIN_SECONDS
         console.reading.AFTER_A_BUG_SECONDS console.companion.AFTER_A_BUG_SECONDS console.companion.LOOK_SECONDS
         console.watching.POLL_SECONDS console.server.OPENING_SECONDS console.server.PAUSE_SECONDS console.server.BEAT_SECONDS
-        history.sources.journal._LOOK_MS
+        history.sources.journal._LOOK_MS history.sources.journal._ANSWERS_MS
         console.incident_watch.AGAIN_MS console.incident_watch.REREAD_MS history.sources.running._ASK_MS history.sources.running._AGAIN_MS
         history.sources.warehouse._AGAIN_MS
         app.watching.DURABLE_LOOK_SECONDS app.watching.PAUSE_SECONDS app.cluster_test.REFRESH_MS
